@@ -26,7 +26,7 @@ enum {
     EVENTS = 100 /* that wait at a time */
 };
 
-struct stage {
+struct fixture {
     hd_runtime *runtime;
     hd_cell *cells[CHAIN + 1];
     hd_cell *stream;
@@ -51,7 +51,7 @@ static void must(hd_status status, const hd_error *error)
 
 /* One computation: reads a cell, writes the next one. */
 struct link_of_chain {
-    struct stage *stage;
+    struct fixture *fixture;
     hd_cell *from;
     hd_cell *to;
 };
@@ -61,7 +61,7 @@ static hd_status add_one(hd_run *run, void *context)
     const struct link_of_chain *link = context;
     int64_t number = 0;
     (void)run;
-    link->stage->runs++;
+    link->fixture->runs++;
     const hd_status status = hd_cell_get_int(link->from, &number, NULL);
     return status != HD_OK ? status
                            : hd_cell_set_int(link->to, number + 1, NULL);
@@ -69,117 +69,124 @@ static hd_status add_one(hd_run *run, void *context)
 
 static void see(void *context, const hd_value *value)
 {
-    struct stage *stage = context;
-    stage->looks++;
-    (void)hd_value_get_int(value, &stage->seen);
+    struct fixture *fixture = context;
+    fixture->looks++;
+    (void)hd_value_get_int(value, &fixture->seen);
 }
 
-static void make_chain(struct stage *stage)
+static void make_chain(struct fixture *fixture)
 {
     static struct link_of_chain links[CHAIN];
     hd_error error;
     for (unsigned i = 0; i <= CHAIN; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "cell-%u", i);
-        must(hd_cell_new(stage->runtime, name, NULL, &stage->cells[i], &error),
+        must(hd_cell_new(fixture->runtime,
+                         name,
+                         NULL,
+                         &fixture->cells[i],
+                         &error),
              &error);
     }
-    must(hd_cell_set_int(stage->cells[0], 0, &error), &error);
+    must(hd_cell_set_int(fixture->cells[0], 0, &error), &error);
     for (unsigned i = 0; i < CHAIN; i++) {
-        links[i] =
-            (struct link_of_chain){stage, stage->cells[i], stage->cells[i + 1]};
+        links[i] = (struct link_of_chain){fixture,
+                                          fixture->cells[i],
+                                          fixture->cells[i + 1]};
         const hd_node_options options = {
             .run = add_one,
             .context = &links[i],
             .writes = &links[i].to,
             .write_count = 1,
         };
-        must(hd_computation_new(stage->runtime, &options, NULL, &error),
+        must(hd_computation_new(fixture->runtime, &options, NULL, &error),
              &error);
     }
-    must(hd_sink_new(stage->cells[CHAIN], see, stage, NULL, &error), &error);
-    must(hd_runtime_settled(stage->runtime, HD_NEVER, &error), &error);
+    must(hd_sink_new(fixture->cells[CHAIN], see, fixture, NULL, &error),
+         &error);
+    must(hd_runtime_settled(fixture->runtime, HD_NEVER, &error), &error);
 }
 
-static void open_stage(struct stage *stage, const char *directory)
+static void open_stage(struct fixture *fixture, const char *directory)
 {
     hd_error error;
-    *stage = (struct stage){0};
+    *fixture = (struct fixture){0};
     const hd_runtime_options options = {
         .directory = directory,
         .durability = HD_DURABLE_NORMAL,
     };
-    must(hd_runtime_open(&options, &stage->runtime, &error), &error);
+    must(hd_runtime_open(&options, &fixture->runtime, &error), &error);
 }
 
-static void close_stage(struct stage *stage)
+static void close_stage(struct fixture *fixture)
 {
     hd_error error;
-    must(hd_runtime_close(stage->runtime, HD_NEVER, &error), &error);
+    must(hd_runtime_close(fixture->runtime, HD_NEVER, &error), &error);
     for (unsigned i = 0; i <= CHAIN; i++) {
-        hd_cell_free(stage->cells[i]);
+        hd_cell_free(fixture->cells[i]);
     }
-    hd_cell_free(stage->stream);
-    hd_runtime_free(stage->runtime);
+    hd_cell_free(fixture->stream);
+    hd_runtime_free(fixture->runtime);
 }
 
 static void update(void *ctx, uint64_t times)
 {
-    struct stage *stage = ctx;
+    struct fixture *fixture = ctx;
     hd_error error;
     for (uint64_t i = 0; i < times; i++) {
-        must(hd_cell_set_int(stage->cells[0], ++stage->round, &error), &error);
-        must(hd_runtime_step(stage->runtime, HD_NOW, &error), &error);
+        must(hd_cell_set_int(fixture->cells[0], ++fixture->round, &error),
+             &error);
+        must(hd_runtime_step(fixture->runtime, HD_NOW, &error), &error);
     }
 }
 
 /* Confirmed, with what it has made. */
 static void update_settled(void *ctx, uint64_t times)
 {
-    struct stage *stage = ctx;
+    struct fixture *fixture = ctx;
     hd_error error;
     for (uint64_t i = 0; i < times; i++) {
-        update(stage, 1);
-        must(hd_runtime_settled(stage->runtime, HD_NEVER, &error), &error);
+        update(fixture, 1);
+        must(hd_runtime_settled(fixture->runtime, HD_NEVER, &error), &error);
     }
 }
 
 /* The same on the scheduler. */
 static void update_below(void *ctx, uint64_t times)
 {
-    struct stage *stage = ctx;
+    struct fixture *fixture = ctx;
     for (uint64_t i = 0; i < times; i++) {
         batch_begin();
-        signal_set(stage->head, ++stage->other);
+        signal_set(fixture->head, ++fixture->other);
         batch_end();
     }
 }
 
-static void make_chain_below(struct stage *stage)
+static void make_chain_below(struct fixture *fixture)
 {
     graph_open();
-    stage->head = signal_new(0);
-    stage->last = stage->head;
+    fixture->head = signal_new(0);
+    fixture->last = fixture->head;
     for (unsigned i = 0; i < CHAIN; i++) {
-        stage->last = computed_new(add_number, 1, 1, &stage->last);
+        fixture->last = computed_new(add_number, 1, 1, &fixture->last);
     }
-    effect_new(look, 0, 1, &stage->last);
+    effect_new(look, 0, 1, &fixture->last);
     graph_settle();
 }
 
-static void check_chain(struct bench *bench, const struct stage *stage)
+static void check_chain(struct bench *bench, const struct fixture *fixture)
 {
-    const uint64_t updates = (uint64_t)stage->round + 1;
-    if (stage->seen != stage->round + CHAIN || stage->looks != updates ||
-        stage->runs != updates * CHAIN) {
+    const uint64_t updates = (uint64_t)fixture->round + 1;
+    if (fixture->seen != fixture->round + CHAIN || fixture->looks != updates ||
+        fixture->runs != updates * CHAIN) {
         bench_wrong(bench,
                     "a chain of %d: %" PRId64 " after %" PRIu64
                     " updates, with %" PRIu64 " runs and %" PRIu64 " looks",
                     CHAIN,
-                    stage->seen,
+                    fixture->seen,
                     updates,
-                    stage->runs,
-                    stage->looks);
+                    fixture->runs,
+                    fixture->looks);
     }
 }
 
@@ -189,22 +196,22 @@ static void bench_chain(struct bench *bench)
     if (!bench_wants(bench, name)) {
         return;
     }
-    struct stage stage;
-    open_stage(&stage, NULL);
-    make_chain(&stage);
-    make_chain_below(&stage);
+    struct fixture fixture;
+    open_stage(&fixture, NULL);
+    make_chain(&fixture);
+    make_chain_below(&fixture);
     (void)bench_run(bench,
                     &(struct bench_case){
                         .name = name,
                         .ours = update,
                         .peer = update_below,
-                        .ctx = &stage,
+                        .ctx = &fixture,
                         .units = CHAIN + 1,
                         .bar = {BENCH_TIMES, 3},
                     });
-    check_chain(bench, &stage);
+    check_chain(bench, &fixture);
     graph_close();
-    close_stage(&stage);
+    close_stage(&fixture);
 }
 
 static void bench_stored_chain(struct bench *bench)
@@ -219,19 +226,19 @@ static void bench_stored_chain(struct bench *bench)
         (void)fprintf(stderr, "bench_api: cannot make a folder below build\n");
         exit(1);
     }
-    struct stage stage;
-    open_stage(&stage, folder);
-    make_chain(&stage);
+    struct fixture fixture;
+    open_stage(&fixture, folder);
+    make_chain(&fixture);
     (void)bench_run(bench,
                     &(struct bench_case){
                         .name = name,
                         .ours = update_settled,
-                        .ctx = &stage,
+                        .ctx = &fixture,
                         .units = CHAIN + 1,
                         .wall = true,
                     });
-    check_chain(bench, &stage);
-    close_stage(&stage);
+    check_chain(bench, &fixture);
+    close_stage(&fixture);
     (void)snprintf(file, sizeof file, "%s/main.db", folder);
     raw_store_remove(file);
     (void)rmdir(folder);
@@ -241,39 +248,40 @@ static void bench_stored_chain(struct bench *bench)
 
 static void get(void *ctx, uint64_t times)
 {
-    const struct stage *stage = ctx;
+    const struct fixture *fixture = ctx;
     hd_error error;
     for (uint64_t i = 0; i < times; i++) {
         int64_t number;
-        must(hd_cell_get_int(stage->cells[0], &number, &error), &error);
+        must(hd_cell_get_int(fixture->cells[0], &number, &error), &error);
         bench_keep((uint64_t)number);
     }
 }
 
 static void set_same(void *ctx, uint64_t times)
 {
-    const struct stage *stage = ctx;
+    const struct fixture *fixture = ctx;
     hd_error error;
     for (uint64_t i = 0; i < times; i++) {
-        must(hd_cell_set_int(stage->cells[0], 7, &error), &error);
+        must(hd_cell_set_int(fixture->cells[0], 7, &error), &error);
     }
 }
 
 static void set(void *ctx, uint64_t times)
 {
-    struct stage *stage = ctx;
+    struct fixture *fixture = ctx;
     hd_error error;
     for (uint64_t i = 0; i < times; i++) {
-        must(hd_cell_set_int(stage->cells[0], ++stage->round, &error), &error);
+        must(hd_cell_set_int(fixture->cells[0], ++fixture->round, &error),
+             &error);
     }
 }
 
 static void step(void *ctx, uint64_t times)
 {
-    const struct stage *stage = ctx;
+    const struct fixture *fixture = ctx;
     hd_error error;
     for (uint64_t i = 0; i < times; i++) {
-        must(hd_runtime_step(stage->runtime, HD_NOW, &error), &error);
+        must(hd_runtime_step(fixture->runtime, HD_NOW, &error), &error);
     }
 }
 
@@ -289,46 +297,48 @@ static void bench_calls(struct bench *bench)
         {"write of a cell, another", set},
         {"step with nothing to do", step},
     };
-    struct stage stage;
+    struct fixture fixture;
     hd_error error;
-    open_stage(&stage, NULL);
-    must(hd_cell_new(stage.runtime, "cell", NULL, &stage.cells[0], &error),
+    open_stage(&fixture, NULL);
+    must(hd_cell_new(fixture.runtime, "cell", NULL, &fixture.cells[0], &error),
          &error);
-    must(hd_cell_set_int(stage.cells[0], 7, &error), &error);
+    must(hd_cell_set_int(fixture.cells[0], 7, &error), &error);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         (void)bench_run(bench,
                         &(struct bench_case){
                             .name = rows[i].name,
                             .ours = rows[i].fn,
-                            .ctx = &stage,
+                            .ctx = &fixture,
                         });
     }
-    close_stage(&stage);
+    close_stage(&fixture);
 }
 
 /* -- Events -------------------------------------------------------------- */
 
 static hd_status count(hd_run *run, void *context)
 {
-    struct stage *stage = context;
+    struct fixture *fixture = context;
     int64_t number = 0;
     (void)run;
-    stage->runs++;
-    const hd_status status = hd_cell_get_int(stage->cells[0], &number, NULL);
-    return status != HD_OK ? status
-                           : hd_cell_set_int(stage->cells[0], number + 1, NULL);
+    fixture->runs++;
+    const hd_status status = hd_cell_get_int(fixture->cells[0], &number, NULL);
+    return status != HD_OK
+               ? status
+               : hd_cell_set_int(fixture->cells[0], number + 1, NULL);
 }
 
 static void send_events(void *ctx, uint64_t times)
 {
-    struct stage *stage = ctx;
+    struct fixture *fixture = ctx;
     hd_error error;
     for (uint64_t i = 0; i < times; i++) {
         for (unsigned j = 0; j < EVENTS; j++) {
-            must(hd_cell_send(stage->stream, NULL, NULL, NULL, &error), &error);
+            must(hd_cell_send(fixture->stream, NULL, NULL, NULL, &error),
+                 &error);
         }
-        must(hd_runtime_idle(stage->runtime, HD_NEVER, &error), &error);
-        stage->round += EVENTS;
+        must(hd_runtime_idle(fixture->runtime, HD_NEVER, &error), &error);
+        fixture->round += EVENTS;
     }
 }
 
@@ -338,41 +348,41 @@ static void bench_events(struct bench *bench)
     if (!bench_wants(bench, name)) {
         return;
     }
-    struct stage stage;
+    struct fixture fixture;
     hd_error error;
-    open_stage(&stage, NULL);
-    must(hd_cell_new(stage.runtime, "count", NULL, &stage.cells[0], &error),
+    open_stage(&fixture, NULL);
+    must(hd_cell_new(fixture.runtime, "count", NULL, &fixture.cells[0], &error),
          &error);
-    must(hd_cell_new(stage.runtime, "stream", NULL, &stage.stream, &error),
+    must(hd_cell_new(fixture.runtime, "stream", NULL, &fixture.stream, &error),
          &error);
-    must(hd_cell_set_int(stage.cells[0], 0, &error), &error);
+    must(hd_cell_set_int(fixture.cells[0], 0, &error), &error);
     const hd_handler_options options = {
         .run = count,
-        .context = &stage,
-        .reads = stage.cells,
+        .context = &fixture,
+        .reads = fixture.cells,
         .read_count = 1,
         .pure = true,
     };
-    must(hd_handler_new(stage.stream, &options, NULL, &error), &error);
+    must(hd_handler_new(fixture.stream, &options, NULL, &error), &error);
     (void)bench_run(bench,
                     &(struct bench_case){
                         .name = name,
                         .ours = send_events,
-                        .ctx = &stage,
+                        .ctx = &fixture,
                         .units = EVENTS,
                     });
     int64_t counted = 0;
-    must(hd_cell_get_int(stage.cells[0], &counted, &error), &error);
-    if (counted != stage.round || stage.runs != (uint64_t)stage.round) {
+    must(hd_cell_get_int(fixture.cells[0], &counted, &error), &error);
+    if (counted != fixture.round || fixture.runs != (uint64_t)fixture.round) {
         bench_wrong(bench,
                     "%s: %" PRId64 " of %" PRId64 " counted in %" PRIu64
                     " runs",
                     name,
                     counted,
-                    stage.round,
-                    stage.runs);
+                    fixture.round,
+                    fixture.runs);
     }
-    close_stage(&stage);
+    close_stage(&fixture);
 }
 
 int main(int argc, char **argv)

@@ -348,7 +348,7 @@ static void wake_readers(struct bench *bench, struct table *table)
             .ctx = &readers[i],
             .no_auto_debounce = true,
         };
-        readers[i].node = scheduler_register(table->runtime->sched, &spec);
+        readers[i].node = sched_register(table->runtime->sched, &spec);
     }
     settle(table);
     /* Half of the rows that change are read by one reader; the others by none,
@@ -375,7 +375,7 @@ static void wake_readers(struct bench *bench, struct table *table)
     };
     bench_add(bench, &row);
     for (uint64_t i = 0; i < READERS; i++) {
-        scheduler_remove(table->runtime->sched, readers[i].node);
+        sched_remove(table->runtime->sched, readers[i].node);
     }
     free(readers);
 }

@@ -248,7 +248,7 @@ static void act_root(struct post *post)
     kit_write(kit, kit->places[0], ++kit->round + 1);
     send(&post->desks[0], 1);
     struct value value;
-    (void)scheduler_pull(kit->sched, kit->places[3], kit->now, &value);
+    (void)sched_pull(kit->sched, kit->places[3], kit->now, &value);
     value_unref(value);
     kit_idle(kit);
 }
@@ -395,16 +395,16 @@ static const struct event_shape shapes[] = {
      0},
 };
 
-struct stage {
+struct fixture {
     struct post *post;
     const struct event_shape *shape;
 };
 
 static void act_often(void *ctx, uint64_t times)
 {
-    const struct stage *stage = ctx;
+    const struct fixture *fixture = ctx;
     for (uint64_t i = 0; i < times; i++) {
-        stage->shape->act(stage->post);
+        fixture->shape->act(fixture->post);
     }
 }
 
@@ -420,11 +420,11 @@ static uint64_t other_runs(const struct post *post)
 
 /* B26 has new nodes in each act: counted from 0 then. */
 static void check_counters(struct bench *bench,
-                           const struct stage *stage,
+                           const struct fixture *fixture,
                            const char *name)
 {
-    const struct event_shape *shape = stage->shape;
-    struct post *post = stage->post;
+    const struct event_shape *shape = fixture->shape;
+    struct post *post = fixture->post;
     const struct events_counters *counters = events_counters(post->kit.sched);
     for (unsigned i = 0; i < ROUNDS; i++) {
         const struct events_counters before = *counters;
@@ -464,14 +464,14 @@ static void bench_shape(struct bench *bench,
         return;
     }
     struct post *post = post_new(&(struct kit_options){.store = store}, false);
-    struct stage stage = {post, shape};
+    struct fixture fixture = {post, shape};
     shape->build(post, shape->size);
     kit_idle(&post->kit);
-    act_often(&stage, 2);
-    check_counters(bench, &stage, name);
+    act_often(&fixture, 2);
+    check_counters(bench, &fixture, name);
     const struct events_counters *counters = events_counters(post->kit.sched);
     const struct events_counters before = *counters;
-    act_often(&stage, 1);
+    act_often(&fixture, 1);
     const uint64_t visits =
         counters->preflight_visits - before.preflight_visits;
     const double bar = store ? shape->other_ms * 1e6 / 100 : 0;
@@ -479,7 +479,7 @@ static void bench_shape(struct bench *bench,
                     &(struct bench_case){
                         .name = name,
                         .ours = act_often,
-                        .ctx = &stage,
+                        .ctx = &fixture,
                         .bar = {bar > 0 ? BENCH_AT_MOST : BENCH_NO_BAR, bar},
                     });
     (void)snprintf(vec_last(&bench->rows)->note,
@@ -690,13 +690,13 @@ static enum run_result send_on(struct handling *handling, void *ctx)
 static void step_held(struct post *post)
 {
     replica_step(&post->kit.replica, post->kit.now);
-    scheduler_step(post->kit.sched, post->kit.now);
+    sched_step(post->kit.sched, post->kit.now);
 }
 
 static void pump(struct post *post)
 {
-    replica_settle(&post->kit.replica);
-    link_pump(&post->kit.link);
+    replica_pump(&post->kit.replica);
+    hub_link_pump(&post->kit.link);
     step_held(post);
 }
 
@@ -875,20 +875,20 @@ static void add_crowd(struct post *post, struct crowd *crowd, uint32_t count)
         }
         value_unref(id);
         crowd->places[i] = place_payload(entity);
-        crowd->nodes[i] = scheduler_register(kit->sched,
-                                             &(struct node_spec){
-                                                 .kind = NODE_COMPUTATION,
-                                                 .run = run_in_vain,
-                                                 .outputs = &crowd->places[i],
-                                                 .output_count = 1,
-                                             });
+        crowd->nodes[i] = sched_register(kit->sched,
+                                         &(struct node_spec){
+                                             .kind = NODE_COMPUTATION,
+                                             .run = run_in_vain,
+                                             .outputs = &crowd->places[i],
+                                             .output_count = 1,
+                                         });
     }
 }
 
 static void disperse(struct post *post, struct crowd *crowd)
 {
     for (uint32_t i = 0; i < crowd->count; i++) {
-        scheduler_remove(post->kit.sched, crowd->nodes[i]);
+        sched_remove(post->kit.sched, crowd->nodes[i]);
         place_unref(crowd->places[i]);
     }
     free(crowd->places);
@@ -934,12 +934,12 @@ static void bench_in_crowd(struct bench *bench,
     }
     visits[0] = clean;
     visits[1] = changed;
-    struct stage stage = {post, &(struct event_shape){.act = act_changed}};
+    struct fixture fixture = {post, &(struct event_shape){.act = act_changed}};
     (void)bench_run(bench,
                     &(struct bench_case){
                         .name = name,
                         .ours = act_often,
-                        .ctx = &stage,
+                        .ctx = &fixture,
                     });
     (void)snprintf(vec_last(&bench->rows)->note,
                    sizeof vec_last(&bench->rows)->note,

@@ -173,7 +173,7 @@ static void add_row(struct board *board, uint32_t number)
         .reads = &row->output,
         .read_count = 1,
     };
-    row->node = scheduler_register(board->runtime.sched, &spec);
+    row->node = sched_register(board->runtime.sched, &spec);
 }
 
 static struct board *board_new(void)
@@ -223,9 +223,8 @@ static void fill(struct board *board)
     board->row_count = ELEMENTS;
     /* The children come with the first look at the list. */
     struct value links;
-    stop_if(
-        scheduler_pull(board->runtime.sched, board->out, ++board->now, &links),
-        &no_detail);
+    stop_if(sched_pull(board->runtime.sched, board->out, ++board->now, &links),
+            &no_detail);
     value_unref(links);
     for (uint32_t i = 0; i < ELEMENTS; i++) {
         add_row(board, i);
@@ -236,7 +235,7 @@ static void fill(struct board *board)
 static void board_free(struct board *board)
 {
     for (uint32_t i = 0; i < board->row_count; i++) {
-        scheduler_remove(board->runtime.sched, board->rows[i].node);
+        sched_remove(board->runtime.sched, board->rows[i].node);
         place_unref(board->rows[i].output);
     }
     for (uint32_t i = 0; i < CELLS; i++) {
@@ -458,10 +457,10 @@ static void register_and_remove(void *ctx, uint64_t times)
                 .reads = &crowd->in,
                 .read_count = 1,
             };
-            crowd->nodes[i] = scheduler_register(crowd->runtime.sched, &spec);
+            crowd->nodes[i] = sched_register(crowd->runtime.sched, &spec);
         }
         for (uint32_t i = 0; i < NODES; i++) {
-            scheduler_remove(crowd->runtime.sched, crowd->nodes[i]);
+            sched_remove(crowd->runtime.sched, crowd->nodes[i]);
         }
     }
 }

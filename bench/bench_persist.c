@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "lib/bench.h"
-#include "persist/desk.h"
 #include "persist/rows.h"
+#include "persist/worker.h"
 #include "store/observations.h"
 #include "value/object.h"
 

@@ -85,9 +85,9 @@ static const struct transport_methods silent_methods = {
     silent_disconnect,
 };
 
-/* -- The stage ----------------------------------------------------------- */
+/* -- The fixture --------------------------------------------------------- */
 
-struct stage {
+struct fixture {
     struct replica replica;
     struct space *space;
     struct silent silent;
@@ -99,29 +99,29 @@ struct stage {
     int64_t round;
 };
 
-static void stage_open(struct stage *stage, bool has_store)
+static void fixture_open(struct fixture *fixture, bool has_store)
 {
     struct err_detail detail;
-    *stage = (struct stage){
+    *fixture = (struct fixture){
         .has_store = has_store,
         .silent.transport.methods = &silent_methods,
     };
     const struct space_options options = {
         .id = value_text_new("bench"),
         .session = value_text_new("s1"),
-        .transport = has_store ? &stage->silent.transport : NULL,
+        .transport = has_store ? &fixture->silent.transport : NULL,
     };
-    replica_init(&stage->replica, NULL);
-    stop_if(space_open(&stage->replica, &options, &stage->space, &detail),
+    replica_init(&fixture->replica, NULL);
+    stop_if(space_open(&fixture->replica, &options, &fixture->space, &detail),
             &detail);
 }
 
-static void stage_close(struct stage *stage)
+static void fixture_close(struct fixture *fixture)
 {
-    for (uint32_t i = 0; i < stage->count; i++) {
-        place_unref(stage->places[i]);
+    for (uint32_t i = 0; i < fixture->count; i++) {
+        place_unref(fixture->places[i]);
     }
-    replica_release(&stage->replica);
+    replica_release(&fixture->replica);
 }
 
 static struct value document_id(uint32_t number)
@@ -131,55 +131,59 @@ static struct value document_id(uint32_t number)
     return value_string_new(text, (size_t)length);
 }
 
-static struct entity *stage_entity(struct stage *stage, uint32_t number)
+static struct entity *fixture_entity(struct fixture *fixture, uint32_t number)
 {
     struct err_detail detail;
     struct entity *entity;
     const struct value id = document_id(number);
-    stop_if(entity_of(stage->space, SCOPE_SPACE, id, &entity, &detail),
+    stop_if(entity_of(fixture->space, SCOPE_SPACE, id, &entity, &detail),
             &detail);
     value_unref(id);
     return entity;
 }
 
-static void write_number(struct stage *stage, struct place *place, int64_t n)
+static void write_number(struct fixture *fixture,
+                         struct place *place,
+                         int64_t n)
 {
     struct err_detail detail;
-    struct transaction *transaction = transaction_begin(&stage->replica, NULL);
+    struct transaction *transaction =
+        transaction_begin(&fixture->replica, NULL);
     stop_if(transaction_put_adopt(transaction, place, value_int(n), &detail),
             &detail);
     stop_if(transaction_commit(transaction, &detail), &detail);
     transaction_release(transaction);
 }
 
-static void stage_fill(struct stage *stage, uint32_t count)
+static void fixture_fill(struct fixture *fixture, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        stage->places[i] = place_payload(stage_entity(stage, i));
-        stage->count++;
-        write_number(stage, stage->places[i], i);
+        fixture->places[i] = place_payload(fixture_entity(fixture, i));
+        fixture->count++;
+        write_number(fixture, fixture->places[i], i);
     }
 }
 
 /* -- One run ------------------------------------------------------------- */
 
-static void run_once(struct stage *stage)
+static void run_once(struct fixture *fixture)
 {
     struct err_detail detail;
     struct value in[2];
-    struct transaction *transaction = transaction_begin(&stage->replica, NULL);
+    struct transaction *transaction =
+        transaction_begin(&fixture->replica, NULL);
     for (unsigned i = 0; i < 2; i++) {
         (void)transaction_read(transaction,
-                               stage->places[i],
+                               fixture->places[i],
                                READ_DEEP,
                                READ_FOR_BOTH,
                                &in[i]);
     }
-    stage->round++;
+    fixture->round++;
     const int64_t sum =
-        value_integer(in[0]) + value_integer(in[1]) + stage->round;
+        value_integer(in[0]) + value_integer(in[1]) + fixture->round;
     stop_if(transaction_put_adopt(transaction,
-                                  stage->places[2],
+                                  fixture->places[2],
                                   value_int(sum),
                                   &detail),
             &detail);
@@ -198,37 +202,37 @@ static void run_often(void *ctx, uint64_t times)
  * standing still. */
 static void run_often_queued(void *ctx, uint64_t times)
 {
-    struct stage *stage = ctx;
+    struct fixture *fixture = ctx;
     for (uint64_t i = 0; i < times; i++) {
-        if (stage->queued++ == stage->queue) {
-            const unsigned queue = stage->queue;
+        if (fixture->queued++ == fixture->queue) {
+            const unsigned queue = fixture->queue;
             bench_pause();
-            stage_close(stage);
-            stage_open(stage, true);
-            stage_fill(stage, 3);
-            stage->queue = queue;
+            fixture_close(fixture);
+            fixture_open(fixture, true);
+            fixture_fill(fixture, 3);
+            fixture->queue = queue;
             bench_resume();
         }
-        run_once(stage);
+        run_once(fixture);
     }
 }
 
-static void bench_local(struct bench *bench, struct stage *stage)
+static void bench_local(struct bench *bench, struct fixture *fixture)
 {
-    stage_open(stage, false);
-    stage_fill(stage, 3);
+    fixture_open(fixture, false);
+    fixture_fill(fixture, 3);
     (void)bench_run(bench,
                     &(struct bench_case){
                         .name = "read 2, write 1, own authority",
                         .ours = run_often,
-                        .ctx = stage,
+                        .ctx = fixture,
                         .bar = {BENCH_AT_MOST, 250},
                     });
-    stage_close(stage);
+    fixture_close(fixture);
 }
 
 static void bench_queued(struct bench *bench,
-                         struct stage *stage,
+                         struct fixture *fixture,
                          unsigned queue)
 {
     char name[64];
@@ -236,31 +240,31 @@ static void bench_queued(struct bench *bench,
                    sizeof name,
                    "read 2, write 1, up to %u commits queued",
                    queue);
-    stage_open(stage, true);
-    stage_fill(stage, 3);
-    stage->queue = queue;
+    fixture_open(fixture, true);
+    fixture_fill(fixture, 3);
+    fixture->queue = queue;
     (void)bench_run(bench,
                     &(struct bench_case){
                         .name = name,
                         .ours = run_often_queued,
-                        .ctx = stage,
+                        .ctx = fixture,
                     });
-    stage_close(stage);
+    fixture_close(fixture);
 }
 
 /* Allocations a transaction, after a warm-up. */
 static void bench_allocations(struct bench *bench,
-                              struct stage *stage,
+                              struct fixture *fixture,
                               bool has_store)
 {
     count_begin();
-    stage_open(stage, has_store);
-    stage_fill(stage, 3);
-    run_often(stage, COUNTED);
+    fixture_open(fixture, has_store);
+    fixture_fill(fixture, 3);
+    run_often(fixture, COUNTED);
     const struct count before = count_now();
-    run_often(stage, COUNTED);
+    run_often(fixture, COUNTED);
     const struct count after = count_now();
-    stage_close(stage);
+    fixture_close(fixture);
     count_end();
     bench_figure(bench,
                  has_store ? "allocations of it, commits queued"
@@ -289,20 +293,20 @@ static struct value document_of(int64_t number)
                             value_int(number));
 }
 
-static void make_frame(struct stage *stage, struct message *frame)
+static void make_frame(struct fixture *fixture, struct message *frame)
 {
     *frame = (struct message){
         .kind = MESSAGE_SYNC,
-        .from_seq = stage->silent.seq,
-        .to_seq = stage->silent.seq + 1,
+        .from_seq = fixture->silent.seq,
+        .to_seq = fixture->silent.seq + 1,
     };
-    stage->silent.seq++;
-    stage->round++;
+    fixture->silent.seq++;
+    fixture->round++;
     for (uint32_t i = 0; i < FRAME; i++) {
         const struct upsert upsert = {
             .target = {.id = document_id(i)},
-            .seq = stage->silent.seq,
-            .document = document_of(stage->round + i),
+            .seq = fixture->silent.seq,
+            .document = document_of(fixture->round + i),
         };
         vec_push(&frame->upserts, upsert);
     }
@@ -310,75 +314,76 @@ static void make_frame(struct stage *stage, struct message *frame)
 
 static void integrate(void *ctx, uint64_t times)
 {
-    struct stage *stage = ctx;
+    struct fixture *fixture = ctx;
     for (uint64_t i = 0; i < times; i++) {
         struct message frame;
         bench_pause();
-        make_frame(stage, &frame);
+        make_frame(fixture, &frame);
         bench_resume();
-        tell(&stage->silent, &frame);
+        tell(&fixture->silent, &frame);
         bench_pause();
-        CHECK(stage->replica.counters.notifications > 0);
+        CHECK(fixture->replica.counters.notifications > 0);
         message_release(&frame);
         bench_resume();
     }
 }
 
-static void bench_frame(struct bench *bench, struct stage *stage)
+static void bench_frame(struct bench *bench, struct fixture *fixture)
 {
     const char *name = "integrate a frame of 1000 documents, each";
     if (!bench_wants(bench, name)) {
         return;
     }
-    stage_open(stage, true);
+    fixture_open(fixture, true);
     for (uint32_t i = 0; i < FRAME; i++) {
-        struct entity *entity = stage_entity(stage, i);
-        stage->places[i] = place_payload(entity);
-        stage->count++;
-        space_want(stage->space, entity);
+        struct entity *entity = fixture_entity(fixture, i);
+        fixture->places[i] = place_payload(entity);
+        fixture->count++;
+        space_want(fixture->space, entity);
     }
-    replica_settle(&stage->replica);
+    replica_pump(&fixture->replica);
     (void)bench_run(bench,
                     &(struct bench_case){
                         .name = name,
                         .ours = integrate,
-                        .ctx = stage,
+                        .ctx = fixture,
                         .units = FRAME,
                     });
-    const struct entity *last = stage->places[FRAME - 1]->entity;
-    if (value_integer(last->visible.payload) != stage->round + FRAME - 1) {
+    const struct entity *last = fixture->places[FRAME - 1]->entity;
+    if (value_integer(last->visible.payload) != fixture->round + FRAME - 1) {
         bench_wrong(bench, "the frame did not arrive");
     }
-    stage_close(stage);
+    fixture_close(fixture);
 }
 
 /* -- Documents that nobody touches --------------------------------------- */
 
-static void bench_memory(struct bench *bench, struct stage *stage)
+static void bench_memory(struct bench *bench, struct fixture *fixture)
 {
     count_begin();
-    stage_open(stage, false);
-    stage_fill(stage, 1);
+    fixture_open(fixture, false);
+    fixture_fill(fixture, 1);
     const struct count empty = count_now();
     for (uint32_t i = 1; i < DOCUMENTS; i++) {
-        struct place *place = place_payload(stage_entity(stage, i));
-        write_number(stage, place, i);
+        struct place *place = place_payload(fixture_entity(fixture, i));
+        write_number(fixture, place, i);
         place_unref(place);
     }
     const struct count idle = count_now();
-    stage_close(stage);
+    fixture_close(fixture);
     count_end();
 
     count_begin();
-    stage_open(stage, false);
-    stage_fill(stage, 1);
+    fixture_open(fixture, false);
+    fixture_fill(fixture, 1);
     const struct count held_from = count_now();
     for (uint32_t i = 1; i < DOCUMENTS; i++) {
-        stage->places[stage->count++] = place_payload(stage_entity(stage, i));
-        write_number(stage, stage->places[i], i);
+        fixture->places[fixture->count++] =
+            place_payload(fixture_entity(fixture, i));
+        write_number(fixture, fixture->places[i], i);
     }
     const struct count held = count_now();
-    stage_close(stage);
+    fixture_close(fixture);
     count_end();
     const double documents = DOCUMENTS - 1;
     bench_figure(bench,
@@ -402,15 +407,15 @@ int main(int argc, char **argv)
     if (!bench_begin(&bench, "replica", argc, argv, &exit_code)) {
         return exit_code;
     }
-    struct stage *stage = malloc(sizeof *stage);
-    CHECK(stage != NULL);
-    bench_local(&bench, stage);
-    bench_queued(&bench, stage, 100);
-    bench_queued(&bench, stage, 1000);
-    bench_allocations(&bench, stage, false);
-    bench_allocations(&bench, stage, true);
-    bench_frame(&bench, stage);
-    bench_memory(&bench, stage);
-    free(stage);
+    struct fixture *fixture = malloc(sizeof *fixture);
+    CHECK(fixture != NULL);
+    bench_local(&bench, fixture);
+    bench_queued(&bench, fixture, 100);
+    bench_queued(&bench, fixture, 1000);
+    bench_allocations(&bench, fixture, false);
+    bench_allocations(&bench, fixture, true);
+    bench_frame(&bench, fixture);
+    bench_memory(&bench, fixture);
+    free(fixture);
     return bench_end(&bench);
 }

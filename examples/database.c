@@ -16,7 +16,7 @@ struct graph {
 };
 
 int graph_init(struct graph *graph);
-int scheduler_step(struct graph *graph);
+int sched_step(struct graph *graph);
 
 int graph_init(struct graph *graph)
 {
@@ -24,7 +24,7 @@ int graph_init(struct graph *graph)
     return 0;
 }
 
-int scheduler_step(struct graph *graph)
+int sched_step(struct graph *graph)
 {
     return ++graph->nodes;
 }
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
         return 2;
     }
     open_all(&program, argv[1]);
-    while (scheduler_step(&graph) <= 3) { /* the program's loop */
+    while (sched_step(&graph) <= 3) { /* the program's loop */
         must(hd_runtime_idle(program.runtime, HD_NEVER, &error), &error);
         must(hd_cell_increment_double(program.celsius, 2.5, &error), &error);
     }

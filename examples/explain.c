@@ -174,28 +174,29 @@ static void look_back(const char *directory)
     hd_runtime_options options = HD_INIT;
     hd_question question = HD_INIT;
     hd_runtime *runtime = NULL;
-    hd_survey *survey = NULL;
+    hd_inspection *inspection = NULL;
     hd_value *answer = NULL;
     hd_cell *price = NULL;
     hd_error error;
     options.directory = directory;
     options.read_only = true;
     must(hd_runtime_open(&options, &runtime, &error), &error);
-    must(hd_survey_new(runtime, NULL, &survey, &error), &error);
+    must(hd_inspection_new(runtime, NULL, &inspection, &error), &error);
     question.piece = "shop";
     question.node = "gross";
     (void)printf("the file: why did gross run?\n");
-    must(hd_survey_why(survey, &question, &answer, &error), &error);
+    must(hd_inspection_why(inspection, &question, &answer, &error), &error);
     print(answer, causes);
     (void)printf("the file: what is there?\n");
-    must(hd_survey_show(survey, "shop", NULL, 0, &answer, &error), &error);
+    must(hd_inspection_show(inspection, "shop", NULL, 0, &answer, &error),
+         &error);
     print(answer, values);
     must(hd_cell_new(runtime, "piece:shop/price", NULL, &price, &error),
          &error);
     (void)hd_cell_set_int(price, 1, &error);
     (void)printf("a write: %s\n", hd_status_name(error.status));
     hd_cell_free(price);
-    hd_survey_free(survey);
+    hd_inspection_free(inspection);
     must(hd_runtime_close(runtime, HD_NEVER, &error), &error);
     hd_runtime_free(runtime);
 }

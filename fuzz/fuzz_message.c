@@ -1,7 +1,8 @@
 /* Messages: a text that is JSON is read as a message, and refused with a
  * sentence, or it is one.
  *
- *   - What was read is written, and the same is read from that (M2), through
+ *   - What was read is written, and the same is read from that (message-2),
+ *   through
  *     text as well.
  *   - A message that is refused leaves nothing behind. */
 

@@ -1,9 +1,9 @@
 /* Observations: a text that is JSON is read as one, and refused with a
  * sentence, or it is one.
  *
- *   - What was read is written, and the same is read from that (O4).
- *   - What was read is sorted, and its digests are of its places (O1).
- *   - One that is refused leaves nothing behind.
+ *   - What was read is written, and the same is read from that (observation-4).
+ *   - What was read is sorted, and its digests are of its places
+ *   (observation-1). - One that is refused leaves nothing behind.
  *
  * The digests of a text are hardly ever right by chance, so a text that has
  * everything else is also read with its digests set right. */

@@ -18,8 +18,8 @@
  *   bench_run(&bench, &(struct bench_case){...});
  *   return bench_end(&bench); */
 
-#ifndef BENCH_BENCH_H
-#define BENCH_BENCH_H
+#ifndef BENCH_LIB_BENCH_H
+#define BENCH_LIB_BENCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

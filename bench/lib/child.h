@@ -1,8 +1,8 @@
 /* A program beside this one that answers lines with lines: a peer in another
  * language, or one that must not share this process. */
 
-#ifndef BENCH_CHILD_H
-#define BENCH_CHILD_H
+#ifndef BENCH_LIB_CHILD_H
+#define BENCH_LIB_CHILD_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* A program that is run to its end, as somebody at a prompt would: how long
  * that takes. */
 
-#ifndef BENCH_COMMAND_H
-#define BENCH_COMMAND_H
+#ifndef BENCH_LIB_COMMAND_H
+#define BENCH_LIB_COMMAND_H
 
 #include <stdbool.h>
 

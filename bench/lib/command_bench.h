@@ -1,8 +1,8 @@
 /* The command of the release and data directories for it, both of this
  * run, for benchmarks that measure what a person at a prompt does. */
 
-#ifndef BENCH_COMMAND_BENCH_H
-#define BENCH_COMMAND_BENCH_H
+#ifndef BENCH_LIB_COMMAND_BENCH_H
+#define BENCH_LIB_COMMAND_BENCH_H
 
 #include "lib/bench.h"
 #include "lib/command.h"

@@ -4,8 +4,8 @@
  * While counting is on, everything that the library releases must have been
  * allocated since; timings are taken with counting off. */
 
-#ifndef BENCH_COUNT_H
-#define BENCH_COUNT_H
+#ifndef BENCH_LIB_COUNT_H
+#define BENCH_LIB_COUNT_H
 
 #include <stdint.h>
 

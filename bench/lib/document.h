@@ -7,8 +7,8 @@
  * coordinates and small objects inside. Every record begins with "id" and
  * "rank", so that a benchmark can find a leaf to change. */
 
-#ifndef BENCH_DOCUMENT_H
-#define BENCH_DOCUMENT_H
+#ifndef BENCH_LIB_DOCUMENT_H
+#define BENCH_LIB_DOCUMENT_H
 
 #include "base/buf.h"
 

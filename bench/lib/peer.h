@@ -1,7 +1,7 @@
 /* A signal library under node that has the same workloads (peers/serve.mjs). */
 
-#ifndef BENCH_PEER_H
-#define BENCH_PEER_H
+#ifndef BENCH_LIB_PEER_H
+#define BENCH_LIB_PEER_H
 
 #include "lib/bench.h"
 #include "lib/child.h"

@@ -4,8 +4,8 @@
  * texts that cost nothing to make. No admission, no conflicts, no replay check,
  * no chain. */
 
-#ifndef BENCH_RAW_STORE_H
-#define BENCH_RAW_STORE_H
+#ifndef BENCH_LIB_RAW_STORE_H
+#define BENCH_LIB_RAW_STORE_H
 
 #include <sqlite3.h>
 

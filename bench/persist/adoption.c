@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-#include "persist/desk.h"
 #include "persist/rows.h"
+#include "persist/worker.h"
 #include "value/compare.h"
 
 enum {
@@ -23,26 +23,30 @@ struct office {
         store; /* the author's, and all others' unless they are apart */
     struct store apart[DESKS_MAX];
     bool is_apart;
-    struct desk desks[DESKS_MAX];
-    struct desk author; /* who edits, and computes nothing */
+    struct worker workers[DESKS_MAX];
+    struct worker author; /* who edits, and computes nothing */
     struct place *source;
     size_t count;
 };
 
 /* A chain of computations, and somebody who looks at its end. */
-static void add_nodes(struct desk *desk)
+static void add_nodes(struct worker *worker)
 {
     for (uint64_t i = 0; i < NODES; i++) {
-        const struct digest action = desk_action(i);
-        desk_add(desk,
-                 i == 0 ? desk_place(desk, 's', 0)
-                        : desk_place(desk, 'n', i - 1),
-                 NULL,
-                 desk_place(desk, 'n', i),
-                 &action);
+        const struct digest action = worker_action(i);
+        worker_add(worker,
+                   i == 0 ? worker_place(worker, 's', 0)
+                          : worker_place(worker, 'n', i - 1),
+                   NULL,
+                   worker_place(worker, 'n', i),
+                   &action);
     }
-    const struct digest action = desk_action(NODES);
-    desk_add(desk, desk_place(desk, 'n', NODES - 1), NULL, NULL, &action);
+    const struct digest action = worker_action(NODES);
+    worker_add(worker,
+               worker_place(worker, 'n', NODES - 1),
+               NULL,
+               NULL,
+               &action);
 }
 
 /* What the others on the file have done. */
@@ -57,13 +61,13 @@ static void deliver(struct office *office)
 {
     poll(office);
     for (size_t i = 0; i < office->count; i++) {
-        space_flush(office->desks[i].space);
-        link_pump_to_hub(&office->desks[i].link);
+        space_flush(office->workers[i].space);
+        hub_link_pump_to_hub(&office->workers[i].link);
     }
     poll(office);
     for (size_t i = 0; i < office->count; i++) {
-        link_pump_to_session(&office->desks[i].link);
-        replica_settle(&office->desks[i].replica);
+        hub_link_pump_to_session(&office->workers[i].link);
+        replica_pump(&office->workers[i].replica);
     }
 }
 
@@ -72,16 +76,16 @@ static void settle(struct office *office)
     for (unsigned round = 0; round < ROUNDS_MAX; round++) {
         bool idle = true;
         for (size_t i = 0; i < office->count; i++) {
-            struct desk *desk = &office->desks[i];
-            desk->now += ROUND_MS;
-            replica_step(&desk->replica, desk->now);
-            scheduler_step(desk->sched, desk->now);
+            struct worker *worker = &office->workers[i];
+            worker->now += ROUND_MS;
+            replica_step(&worker->replica, worker->now);
+            sched_step(worker->sched, worker->now);
         }
         deliver(office);
         for (size_t i = 0; i < office->count; i++) {
-            const struct desk *desk = &office->desks[i];
-            idle = idle && scheduler_is_settled(desk->sched) &&
-                   space_outstanding(desk->space) == 0;
+            const struct worker *worker = &office->workers[i];
+            idle = idle && sched_is_settled(worker->sched) &&
+                   space_outstanding(worker->space) == 0;
         }
         if (idle) {
             return;
@@ -98,27 +102,27 @@ static void office_open(struct office *office,
 {
     *office = (struct office){.count = count, .is_apart = apart};
     store_open(&office->store, folder, "office", DURABILITY_NORMAL);
-    desk_open(&office->author, &office->store, "author", false, 1);
-    office->source = desk_place(&office->author, 's', 0);
-    desk_put(&office->author, office->source, 1);
-    desk_work(&office->author);
+    worker_open(&office->author, &office->store, "author", false, 1);
+    office->source = worker_place(&office->author, 's', 0);
+    worker_put(&office->author, office->source, 1);
+    worker_work(&office->author);
     for (size_t i = 0; i < count; i++) {
-        struct desk *desk = &office->desks[i];
+        struct worker *worker = &office->workers[i];
         char session[32];
         (void)snprintf(session, sizeof session, "runtime %zu", i);
         if (apart) {
             store_open(&office->apart[i], folder, "office", DURABILITY_NORMAL);
         }
-        desk_open(desk,
-                  apart ? &office->apart[i] : &office->store,
-                  session,
-                  true,
-                  NODES + 1);
-        desk->link.mode = LINK_HELD;
-        persistence_set_grace(desk->sched, grace);
-        add_nodes(desk);
-        for (size_t j = 0; j < desk->count; j++) {
-            space_want(desk->space, desk->nodes[j].from[0]->entity);
+        worker_open(worker,
+                    apart ? &office->apart[i] : &office->store,
+                    session,
+                    true,
+                    NODES + 1);
+        worker->link.mode = HUB_LINK_HELD;
+        persistence_set_grace(worker->sched, grace);
+        add_nodes(worker);
+        for (size_t j = 0; j < worker->count; j++) {
+            space_want(worker->space, worker->nodes[j].from[0]->entity);
         }
     }
     for (int i = 0; i < 4; i++) {
@@ -130,13 +134,13 @@ static void office_open(struct office *office,
 static void office_close(struct office *office)
 {
     for (size_t i = 0; i < office->count; i++) {
-        desk_close(&office->desks[i]);
+        worker_close(&office->workers[i]);
         if (office->is_apart) {
             store_close(&office->apart[i]);
         }
     }
     place_unref(office->source);
-    desk_close(&office->author);
+    worker_close(&office->author);
     store_close(&office->store);
     store_remove(&office->store);
 }
@@ -146,7 +150,7 @@ static uint64_t runs_of(const struct office *office)
 {
     uint64_t runs = 0;
     for (size_t i = 0; i < office->count; i++) {
-        LIST_FOREACH (&office->desks[i].sched->nodes, at) {
+        LIST_FOREACH (&office->workers[i].sched->nodes, at) {
             const struct node *node = CONTAINER_OF(at, struct node, all);
             runs += node->kind == NODE_COMPUTATION ? node->runs : 0;
         }
@@ -157,9 +161,9 @@ static uint64_t runs_of(const struct office *office)
 static void check_values(struct bench *bench, const struct office *office)
 {
     const struct value want =
-        office->desks[0].nodes[NODES].from[0]->entity->visible.payload;
+        office->workers[0].nodes[NODES].from[0]->entity->visible.payload;
     for (size_t i = 1; i < office->count; i++) {
-        const struct place *end = office->desks[i].nodes[NODES].from[0];
+        const struct place *end = office->workers[i].nodes[NODES].from[0];
         if (!value_equal(end->entity->visible.payload, want)) {
             bench_wrong(bench, "runtime %zu has another value", i);
         }
@@ -177,8 +181,8 @@ static double measure(struct bench *bench,
     office_open(&office, folder, count, grace, apart);
     const uint64_t before = runs_of(&office);
     for (uint64_t i = 0; i < EDITS; i++) {
-        desk_put(&office.author, office.source, 100 + i);
-        desk_work(&office.author);
+        worker_put(&office.author, office.source, 100 + i);
+        worker_work(&office.author);
         settle(&office);
     }
     const uint64_t runs = runs_of(&office) - before;

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "lib/count.h"
-#include "persist/desk.h"
 #include "persist/rows.h"
+#include "persist/worker.h"
 
 enum {
     NODES = 100 * 1000,
@@ -19,7 +19,7 @@ enum {
 struct resuming {
     struct bench *bench;
     struct store store;
-    struct desk desk;
+    struct worker worker;
     struct digest *actions;
     size_t nodes;
     uint64_t lives;
@@ -29,16 +29,16 @@ struct resuming {
 
 static void add_nodes(struct resuming *resuming)
 {
-    struct desk *desk = &resuming->desk;
+    struct worker *worker = &resuming->worker;
     for (uint64_t i = 0; i < resuming->nodes; i++) {
         const bool first = i % CHAIN == 0;
         const bool looks = i % CHAIN == CHAIN - 1;
-        desk_add(desk,
-                 first ? desk_place(desk, 's', 0)
-                       : desk_place(desk, 'n', i - 1),
-                 NULL,
-                 looks ? NULL : desk_place(desk, 'n', i),
-                 &resuming->actions[i]);
+        worker_add(worker,
+                   first ? worker_place(worker, 's', 0)
+                         : worker_place(worker, 'n', i - 1),
+                   NULL,
+                   looks ? NULL : worker_place(worker, 'n', i),
+                   &resuming->actions[i]);
     }
 }
 
@@ -50,16 +50,16 @@ static void open_desk(struct resuming *resuming)
                    "life %llu",
                    (unsigned long long)++resuming->lives);
     store_open(&resuming->store, NULL, NULL, DURABILITY_NORMAL);
-    desk_open(&resuming->desk,
-              &resuming->store,
-              session,
-              true,
-              resuming->nodes);
+    worker_open(&resuming->worker,
+                &resuming->store,
+                session,
+                true,
+                resuming->nodes);
 }
 
 static void close_desk(struct resuming *resuming)
 {
-    desk_close(&resuming->desk);
+    worker_close(&resuming->worker);
     store_close(&resuming->store);
 }
 
@@ -71,20 +71,20 @@ static void fill(struct resuming *resuming, const char *folder)
                    "%s/resume",
                    folder);
     open_desk(resuming);
-    struct place *source = desk_place(&resuming->desk, 's', 0);
-    desk_put(&resuming->desk, source, 1);
+    struct place *source = worker_place(&resuming->worker, 's', 0);
+    worker_put(&resuming->worker, source, 1);
     place_unref(source);
     add_nodes(resuming);
-    desk_settle(&resuming->desk);
+    worker_settle(&resuming->worker);
     close_desk(resuming);
 }
 
 static struct resume_counts take_up(struct resuming *resuming)
 {
-    struct desk *desk = &resuming->desk;
+    struct worker *worker = &resuming->worker;
     const struct resume_query query = {
         .branch = value_text_new(""),
-        .piece = desk->piece,
+        .piece = worker->piece,
     };
     struct resume_page page;
     struct err_detail detail = {0};
@@ -94,21 +94,21 @@ static struct resume_counts take_up(struct resuming *resuming)
     }
     const struct resume_page *pages[] = {&page};
     const struct resume_options options = {
-        .space = desk->space,
-        .piece = desk->piece,
+        .space = worker->space,
+        .piece = worker->piece,
         .pages = pages,
         .page_count = 1,
     };
-    if (persistence_resume_begin(desk->sched, &options, &detail) != ERR_OK) {
+    if (persistence_resume_begin(worker->sched, &options, &detail) != ERR_OK) {
         stop(detail.text);
     }
     add_nodes(resuming);
-    const struct resume_counts counts = persistence_resume_end(desk->sched);
+    const struct resume_counts counts = persistence_resume_end(worker->sched);
     resume_page_release(&page);
     if (resuming->loads) {
-        desk_settle(desk);
+        worker_settle(worker);
     } else if (resuming->dirty == 0) {
-        scheduler_step(desk->sched, ++desk->now);
+        sched_step(worker->sched, ++worker->now);
     }
     return counts;
 }
@@ -130,9 +130,9 @@ static void check_life(struct resuming *resuming,
 static void edit(struct resuming *resuming)
 {
     open_desk(resuming);
-    struct place *source = desk_place(&resuming->desk, 'n', 0);
-    desk_put(&resuming->desk, source, 1000 + resuming->lives);
-    desk_settle(&resuming->desk);
+    struct place *source = worker_place(&resuming->worker, 'n', 0);
+    worker_put(&resuming->worker, source, 1000 + resuming->lives);
+    worker_settle(&resuming->worker);
     place_unref(source);
     close_desk(resuming);
 }
@@ -225,7 +225,7 @@ static void bench_piece(struct resuming *resuming, const char *folder)
         mem_array_size(resuming->nodes, sizeof *resuming->actions);
     resuming->actions = mem_alloc(size);
     for (uint64_t i = 0; i < resuming->nodes; i++) {
-        resuming->actions[i] = desk_action(i);
+        resuming->actions[i] = worker_action(i);
     }
     resuming->lives = 0;
     resuming->dirty = 0;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "persist/desk.h"
 #include "persist/rows.h"
+#include "persist/worker.h"
 
 enum {
     NODES_MAX = 1000,
@@ -16,7 +16,7 @@ enum {
 
 struct half {
     struct store store;
-    struct desk desk;
+    struct worker worker;
     struct place *sources[SOURCES];
 };
 
@@ -36,26 +36,26 @@ static void half_open(struct half *half,
                       bool known)
 {
     store_open(&half->store, folder, known ? "a" : "b", durability);
-    struct desk *desk = &half->desk;
-    desk_open(desk, &half->store, "bench", known, 2 * steady->nodes);
+    struct worker *worker = &half->worker;
+    worker_open(worker, &half->store, "bench", known, 2 * steady->nodes);
     for (uint64_t i = 0; i < SOURCES; i++) {
-        half->sources[i] = desk_place(desk, 's', i);
-        desk_put(desk, half->sources[i], i);
+        half->sources[i] = worker_place(worker, 's', i);
+        worker_put(worker, half->sources[i], i);
     }
     for (uint64_t i = 0; i < steady->nodes; i++) {
-        struct digest action = desk_action(i);
-        desk_add(desk,
-                 place_ref(half->sources[i % SOURCES]),
-                 place_ref(half->sources[(i + 1) % SOURCES]),
-                 desk_place(desk, 'n', i),
-                 &action);
+        struct digest action = worker_action(i);
+        worker_add(worker,
+                   place_ref(half->sources[i % SOURCES]),
+                   place_ref(half->sources[(i + 1) % SOURCES]),
+                   worker_place(worker, 'n', i),
+                   &action);
     }
-    desk->known = false; /* who only looks has nothing to do with it */
+    worker->known = false; /* who only looks has nothing to do with it */
     for (uint64_t i = 0; i < steady->nodes; i++) {
         const struct digest nobody = {0};
-        desk_add(desk, desk_place(desk, 'n', i), NULL, NULL, &nobody);
+        worker_add(worker, worker_place(worker, 'n', i), NULL, NULL, &nobody);
     }
-    desk_settle(desk);
+    worker_settle(worker);
 }
 
 static void half_close(struct half *half)
@@ -63,7 +63,7 @@ static void half_close(struct half *half)
     for (uint64_t i = 0; i < SOURCES; i++) {
         place_unref(half->sources[i]);
     }
-    desk_close(&half->desk);
+    worker_close(&half->worker);
     store_close(&half->store);
     store_remove(&half->store);
 }
@@ -72,9 +72,9 @@ static void half_close(struct half *half)
 static void half_run(struct half *half, uint64_t number)
 {
     for (uint64_t i = 0; i < SOURCES; i++) {
-        desk_put(&half->desk, half->sources[i], number);
+        worker_put(&half->worker, half->sources[i], number);
     }
-    desk_work(&half->desk);
+    worker_work(&half->worker);
 }
 
 static void run_with(void *ctx, uint64_t times)
@@ -96,11 +96,11 @@ static void run_without(void *ctx, uint64_t times)
 /* Every run was one commit, and all have landed. */
 static void check_half(struct bench *bench, struct half *half)
 {
-    desk_settle(&half->desk);
-    const struct sched_counters *counters = &half->desk.sched->counters;
-    if (space_outstanding(half->desk.space) != 0 ||
+    worker_settle(&half->worker);
+    const struct sched_counters *counters = &half->worker.sched->counters;
+    if (space_outstanding(half->worker.space) != 0 ||
         counters->failed_runs != 0 ||
-        half->desk.replica.counters.commits * 2 < counters->runs) {
+        half->worker.replica.counters.commits * 2 < counters->runs) {
         bench_wrong(bench, "not every run has landed");
     }
 }

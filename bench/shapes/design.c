@@ -190,7 +190,7 @@ static void act_pull(struct kit *kit, uint32_t size)
     (void)size;
     kit_write(kit, kit->places[0], ++kit->round);
     struct value value;
-    (void)scheduler_pull(kit->sched, kit->places[1], kit->now, &value);
+    (void)sched_pull(kit->sched, kit->places[1], kit->now, &value);
     value_unref(value);
 }
 
@@ -204,7 +204,7 @@ static void build_one_effect(struct kit *kit, uint32_t size)
 static void act_again(struct kit *kit, uint32_t size)
 {
     (void)size;
-    scheduler_invalidate(kit->sched, kit->nodes[0]);
+    sched_invalidate(kit->sched, kit->nodes[0]);
     kit_idle(kit);
 }
 
@@ -252,7 +252,7 @@ static double make_children(struct calc_run *at, const struct calc *calc)
     struct kit *kit = calc->kit;
     const double source = kit_read(at, calc->in[0]);
     for (uint32_t i = 1; i < kit->node_count; i++) {
-        scheduler_remove(kit->sched, kit->nodes[i]);
+        sched_remove(kit->sched, kit->nodes[i]);
     }
     kit->node_count = 1;
     for (uint32_t i = 0; i < (uint32_t)calc->number; i++) {

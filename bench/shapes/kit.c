@@ -34,10 +34,10 @@ static void open_store(struct kit *kit, const struct kit_options *options)
              &kit->engine,
              &(struct hub_options){.immediate = true, .seed = 1},
              kit->now);
-    link_init(&kit->link,
-              &kit->hub,
-              options->held ? LINK_HELD : LINK_DIRECT,
-              VALUE_NONE);
+    hub_link_init(&kit->link,
+                  &kit->hub,
+                  options->held ? HUB_LINK_HELD : HUB_LINK_DIRECT,
+                  VALUE_NONE);
 }
 
 void kit_open_with(struct kit *kit, const struct kit_options *options)
@@ -58,14 +58,13 @@ void kit_open_with(struct kit *kit, const struct kit_options *options)
     replica_init(&kit->replica, NULL);
     stop_if(space_open(&kit->replica, &space, &kit->space, &detail), &detail);
     kit->sched =
-        scheduler_new(&kit->replica,
-                      &(struct scheduler_options){.host = ours_host()});
+        sched_new(&kit->replica, &(struct sched_options){.host = ours_host()});
 }
 
 void kit_clear(struct kit *kit)
 {
     for (uint32_t i = 0; i < kit->node_count; i++) {
-        scheduler_remove(kit->sched, kit->nodes[i]);
+        sched_remove(kit->sched, kit->nodes[i]);
     }
     kit->node_count = 0;
 }
@@ -73,14 +72,14 @@ void kit_clear(struct kit *kit)
 void kit_close(struct kit *kit)
 {
     kit_clear(kit);
-    replica_settle(&kit->replica);
-    scheduler_free(kit->sched);
+    replica_pump(&kit->replica);
+    sched_free(kit->sched);
     for (uint32_t i = 0; i < kit->place_count; i++) {
         place_unref(kit->places[i]);
     }
     replica_release(&kit->replica);
     if (kit->store) {
-        link_release(&kit->link);
+        hub_link_release(&kit->link);
         hub_release(&kit->hub);
         engine_close(&kit->engine);
     }
@@ -91,8 +90,8 @@ void kit_idle(struct kit *kit)
     kit->now = ours_host()->now(ours_host());
     do {
         replica_step(&kit->replica, kit->now);
-        scheduler_step(kit->sched, kit->now);
-    } while (!scheduler_is_idle(kit->sched));
+        sched_step(kit->sched, kit->now);
+    } while (!sched_is_idle(kit->sched));
 }
 
 /* -- Documents ----------------------------------------------------------- */
@@ -201,7 +200,7 @@ static struct calc *calc_new(struct kit *kit,
 struct node *kit_register(struct kit *kit, const struct node_spec *spec)
 {
     CHECK(kit->node_count < KIT_NODES);
-    struct node *node = scheduler_register(kit->sched, spec);
+    struct node *node = sched_register(kit->sched, spec);
     kit->nodes[kit->node_count++] = node;
     return node;
 }

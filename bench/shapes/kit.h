@@ -8,9 +8,9 @@
 #ifndef BENCH_SHAPES_KIT_H
 #define BENCH_SHAPES_KIT_H
 
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "replica/space.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 
 enum {
     KIT_PLACES = 4096,
@@ -21,7 +21,7 @@ struct kit {
     bool store;
     struct engine engine;
     struct hub hub;
-    struct link link;
+    struct hub_link link;
     struct replica replica;
     struct space *space;
     struct sched *sched;
@@ -56,7 +56,7 @@ struct kit_options {
     bool store;
     const char *path; /* of its file, at `full`; NULL: in memory */
     bool batch;       /* commits wait for space_flush */
-    bool held;        /* messages wait for link_pump */
+    bool held;        /* messages wait for hub_link_pump */
 };
 
 void kit_open(struct kit *kit, bool store);

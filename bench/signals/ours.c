@@ -114,14 +114,14 @@ void graph_open(void)
     const struct space_options options = {.id = value_text_new("bench")};
     stop_if(space_open(&graph.replica, &options, &graph.space, &detail),
             &detail);
-    graph.sched = scheduler_new(&graph.replica,
-                                &(struct scheduler_options){.host = &host});
+    graph.sched =
+        sched_new(&graph.replica, &(struct sched_options){.host = &host});
 }
 
 void graph_close(void)
 {
     CHECK(graph.open == NULL);
-    scheduler_free(graph.sched);
+    sched_free(graph.sched);
     VEC_FOREACH (&graph.places, place) {
         place_unref(*place);
     }
@@ -145,7 +145,7 @@ void graph_settle(void)
     if (graph.open != NULL) {
         commit_open();
     }
-    scheduler_step_now(graph.sched);
+    sched_step_now(graph.sched);
 }
 
 /* -- Members ------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static void put(struct transaction *transaction,
 
 struct signal *signal_new(double number)
 {
-    if (graph.open != NULL && graph.open->quick.count == CREATED_MAX) {
+    if (graph.open != NULL && graph.open->payload_writes.count == CREATED_MAX) {
         commit_open();
     }
     if (graph.open == NULL) {
@@ -264,7 +264,7 @@ static struct signal *register_computed(struct member *member, node_fn *run)
         .outputs = &member->output.place,
         .output_count = 1,
     };
-    member->output.node = scheduler_register(graph.sched, &spec);
+    member->output.node = sched_register(graph.sched, &spec);
     return &member->output;
 }
 
@@ -302,7 +302,7 @@ void effect_new(signal_fn *fn,
         .run = run_effect,
         .ctx = member,
     };
-    (void)scheduler_register(graph.sched, &spec);
+    (void)sched_register(graph.sched, &spec);
 }
 
 /* -- From outside -------------------------------------------------------- */
@@ -321,17 +321,17 @@ void signal_set(struct signal *signal, double number)
 void batch_end(void)
 {
     commit_open();
-    scheduler_step_now(graph.sched);
+    sched_step_now(graph.sched);
 }
 
 /* It is brought up to date for this look. */
-APART static double pull(const struct signal *signal)
+NOINLINE static double pull(const struct signal *signal)
 {
     struct value value;
     if (graph.open != NULL) {
         commit_open();
     }
-    (void)scheduler_pull(graph.sched, signal->place, clock_ms(&host), &value);
+    (void)sched_pull(graph.sched, signal->place, clock_ms(&host), &value);
     const double number = number_of(value);
     value_unref(value);
     return number;

@@ -10,7 +10,7 @@
 #ifndef BENCH_SIGNALS_OURS_H
 #define BENCH_SIGNALS_OURS_H
 
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 #include "value/array.h"
 
 struct signal {

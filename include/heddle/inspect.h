@@ -5,20 +5,20 @@
  *
  *   an open runtime   knows the nodes that it has in memory, their last runs
  *                     with their causes, and why a node does not run now.
- *   a survey          reads from the file of a space what is stored about its
+ *   an inspection reads from the file of a space what is stored about its
  *                     pieces, in one snapshot, whichever process ran them. It
  *                     also works after a crash and for a read-only runtime.
  *
- *   hd_survey *survey = NULL;
+ *   hd_inspection *inspection = NULL;
  *   hd_runtime_options options = HD_INIT;
  *   options.directory = "data";
  *   options.read_only = true;
  *   hd_runtime_open(&options, &runtime, &error);
- *   hd_survey_new(runtime, NULL, &survey, &error);
+ *   hd_inspection_new(runtime, NULL, &inspection, &error);
  *   hd_question question = HD_INIT;
  *   question.piece = "shopping";
  *   question.node = "total";
- *   hd_survey_why(survey, &question, &account, &error);
+ *   hd_inspection_why(inspection, &question, &account, &error);
  *
  * Inspection changes nothing and runs nothing. Its cost grows with the number
  * of nodes or commits, so keep it off hot paths. Answers are new values with
@@ -101,8 +101,8 @@ HD_API hd_status hd_runtime_statistics(hd_runtime *runtime,
  *              {"type":"outside","kind":K}, where K is "commit" for a write
  *              of this program and "integrate" for one of another runtime
  *
- * hd_survey_why gives an account of the same form, with what the file knows.
- * HD_CLOSED if the node was removed. */
+ * hd_inspection_why gives an account of the same form, with what the file
+ * knows. HD_CLOSED if the node was removed. */
 HD_API hd_status hd_node_why(hd_node *node,
                              hd_value **account,
                              hd_error *error);
@@ -131,24 +131,25 @@ HD_API hd_status hd_cell_why(hd_cell *cell,
                              hd_value **account,
                              hd_error *error);
 
-/* -- Surveys -------------------------------------------------------------- */
+/* -- Inspections --------------------------------------------------------- */
 
-/* A snapshot of the stored pieces of a space. Release with hd_survey_free. */
-typedef struct hd_survey hd_survey;
+/* A snapshot of the stored pieces of a space. Release with
+ * hd_inspection_free. */
+typedef struct hd_inspection hd_inspection;
 
-/* Takes a survey of a space (NULL: the runtime's first). The runtime must have
- * a directory; HD_ARGUMENT if it is in memory. Commits that this runtime has
- * not yet sent to the store are not included: call hd_runtime_settled first. A
- * survey does not change. While it exists, the file keeps the data that it
- * refers to, so release it soon. */
-HD_API hd_status hd_survey_new(hd_runtime *runtime,
-                               const char *space,
-                               hd_survey **survey,
-                               hd_error *error);
+/* Takes an inspection of a space (NULL: the runtime's first). The runtime must
+ * have a directory; HD_ARGUMENT if it is in memory. Commits that this runtime
+ * has not yet sent to the store are not included: call hd_runtime_settled
+ * first. An inspection does not change. While it exists, the file keeps the
+ * data that it refers to, so release it soon. */
+HD_API hd_status hd_inspection_new(hd_runtime *runtime,
+                                   const char *space,
+                                   hd_inspection **inspection,
+                                   hd_error *error);
 
-/* Releases a survey. NULL is allowed. Does nothing when called from another
- * thread. */
-HD_API void hd_survey_free(hd_survey *survey);
+/* Releases an inspection. NULL is allowed. Does nothing when called from
+ * another thread. */
+HD_API void hd_inspection_free(hd_inspection *inspection);
 
 /* Returns what `heddle ps` shows:
  *
@@ -163,9 +164,9 @@ HD_API void hd_survey_free(hd_survey *survey);
  * task has "task": {"state", "attempts", "error", "waitsFor"}. "sessions",
  * "started" and "live" describe processes that announce themselves, as the
  * command `heddle` does. */
-HD_API hd_status hd_survey_pieces(hd_survey *survey,
-                                  hd_value **pieces,
-                                  hd_error *error);
+HD_API hd_status hd_inspection_pieces(hd_inspection *inspection,
+                                      hd_value **pieces,
+                                      hd_error *error);
 
 /* Returns what `heddle graph` shows of a piece:
  *
@@ -176,10 +177,10 @@ HD_API hd_status hd_survey_pieces(hd_survey *survey,
  *
  * An edge leads from what is read to its reader, and from a handler to what it
  * wrote in the last 1,000 commits of the space. */
-HD_API hd_status hd_survey_graph(hd_survey *survey,
-                                 const char *piece,
-                                 hd_value **graph,
-                                 hd_error *error);
+HD_API hd_status hd_inspection_graph(hd_inspection *inspection,
+                                     const char *piece,
+                                     hd_value **graph,
+                                     hd_error *error);
 
 /* The subject of a question: a node of a piece, or a path in a document. */
 typedef struct hd_question {
@@ -211,10 +212,10 @@ typedef struct hd_question {
  *
  * "commit" is the last commit that wrote the path, as in the log. "writers" are
  * the accounts of the nodes that write it. */
-HD_API hd_status hd_survey_why(hd_survey *survey,
-                               const hd_question *question,
-                               hd_value **account,
-                               hd_error *error);
+HD_API hd_status hd_inspection_why(hd_inspection *inspection,
+                                   const hd_question *question,
+                                   hd_value **account,
+                                   hd_error *error);
 
 /* Returns what `heddle why-not` shows. For a node:
  *
@@ -225,10 +226,10 @@ HD_API hd_status hd_survey_why(hd_survey *survey,
  * "condition" is "event", "failed", "waits", "clean", "nobody-looks",
  * "not-started", "gated" or "none". With "waits", "waitsFor" is the "piece" and
  * "node" that must run first. For a path: {"address":A,"writers":[{...}]}. */
-HD_API hd_status hd_survey_why_not(hd_survey *survey,
-                                   const hd_question *question,
-                                   hd_value **account,
-                                   hd_error *error);
+HD_API hd_status hd_inspection_why_not(hd_inspection *inspection,
+                                       const hd_question *question,
+                                       hd_value **account,
+                                       hd_error *error);
 
 /* Selects commits; every field may be zero. */
 typedef struct hd_log_options {
@@ -244,22 +245,22 @@ typedef struct hd_log_options {
  *                "writes":[{"document":ID,"op":"patch","paths":["/value"]}]}]}
  *
  * `options` may be NULL. */
-HD_API hd_status hd_survey_log(hd_survey *survey,
-                               const hd_log_options *options,
-                               hd_value **log,
-                               hd_error *error);
+HD_API hd_status hd_inspection_log(hd_inspection *inspection,
+                                   const hd_log_options *options,
+                                   hd_value **log,
+                                   hd_error *error);
 
 /* Returns what `heddle show` shows: the value at a JSON Pointer in the result
  * of a piece (NULL: all of it) after commit `seq` (0: the newest), with the
  * values that its links led to at that time. The piece may have been removed
  * since. HD_NOT_FOUND: no value. HD_SEQUENCE: there is no such commit, or it
  * was compacted. */
-HD_API hd_status hd_survey_show(hd_survey *survey,
-                                const char *piece,
-                                const char *path,
-                                uint64_t seq,
-                                hd_value **value,
-                                hd_error *error);
+HD_API hd_status hd_inspection_show(hd_inspection *inspection,
+                                    const char *piece,
+                                    const char *path,
+                                    uint64_t seq,
+                                    hd_value **value,
+                                    hd_error *error);
 
 #ifdef __cplusplus
 }

@@ -109,11 +109,11 @@ enum err build_element(struct builder *inside,
                        struct place *element,
                        struct err_detail *detail)
 {
-    const struct doer *doer = ctx;
-    hd_builder *builder = builder_begin(doer->wrap, inside);
+    const struct callback *callback = ctx;
+    hd_builder *builder = builder_begin(callback->wrap, inside);
     hd_cell *cell = NULL;
     build_lend(builder, element, &cell);
-    const hd_status status = doer->build(builder, cell, doer->context);
+    const hd_status status = callback->build(builder, cell, callback->context);
     return builder_end(builder, status, detail);
 }
 
@@ -200,16 +200,16 @@ void declaration_check_cells(struct declaration *d,
     }
 }
 
-struct doer *declaration_doer(struct declaration *d)
+struct callback *declaration_doer(struct declaration *d)
 {
     const hd_builder *builder = d->builder;
-    struct doer *doer =
-        doer_new(builder->object.runtime, NULL, d->context, d->release);
+    struct callback *callback =
+        callback_new(builder->object.runtime, NULL, d->context, d->release);
     d->release = NULL;
-    doer->scope = builder->scope;
-    doer->scope->refs++;
-    doer->piece = builder_piece_of(builder->inside);
-    return doer;
+    callback->scope = builder->scope;
+    callback->scope->refs++;
+    callback->piece = builder_piece_of(builder->inside);
+    return callback;
 }
 
 const struct digest *declaration_fingerprint(struct declaration *d)
@@ -350,24 +350,24 @@ static enum run_result run_body(struct run *run,
                                 void *ctx,
                                 struct value *result)
 {
-    struct doer *doer = ctx;
-    const struct doing doing = {
+    struct callback *callback = ctx;
+    const struct call_context call_context = {
         .run = run,
         .handling = run->handling,
-        .piece = doer->piece,
+        .piece = callback->piece,
         .result = result,
     };
-    return doer_call(doer, &doing);
+    return callback_call(callback, &call_context);
 }
 
 static struct body body_new(struct declaration *d, hd_run_fn *run)
 {
-    struct doer *doer = declaration_doer(d);
-    doer->run = run;
+    struct callback *callback = declaration_doer(d);
+    callback->run = run;
     return (struct body){
         .run = run_body,
-        .ctx = doer,
-        .release = doer_gone,
+        .ctx = callback,
+        .release = callback_gone,
         .fingerprint = declaration_fingerprint(d),
     };
 }

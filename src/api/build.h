@@ -20,8 +20,8 @@
  *   }
  *   return declaration_end(&d, error);
  *
- * A function that was given and is not part of a doer is released at the end
- * (N2 of api/node.h). */
+ * A function that was given and is not part of a callback is released at the
+ * end (api-node-2 of api/node.h). */
 struct declaration {
     hd_builder *builder;
     const char *name; /* as it was given; or NULL */
@@ -76,7 +76,7 @@ void declaration_check_cells(struct declaration *d,
                              struct cell_places *out);
 
 /* The function that was given, of the builder's piece and scope. */
-struct doer *declaration_doer(struct declaration *d);
+struct callback *declaration_doer(struct declaration *d);
 
 /* Of the pattern, its version and the key; NULL: there is no version. */
 const struct digest *declaration_fingerprint(struct declaration *d);
@@ -88,7 +88,7 @@ hd_status declaration_end(struct declaration *d, hd_error *error);
 /* Lends the place to the build function; nobody may want it. */
 void build_lend(const hd_builder *builder, struct place *place, hd_cell **cell);
 
-/* Calls the function of a list of pieces, a struct doer, for one element
+/* Calls the function of a list of pieces, a struct callback, for one element
  * (element_declare_fn of runtime/list.h). */
 MUST_CHECK enum err build_element(struct builder *inside,
                                   void *ctx,

@@ -12,14 +12,14 @@ static enum run_result run_element(struct run *run,
                                    struct place *element,
                                    struct value *result)
 {
-    struct doer *doer = ctx;
-    const struct doing doing = {
+    struct callback *callback = ctx;
+    const struct call_context call_context = {
         .run = run,
-        .piece = doer->piece,
+        .piece = callback->piece,
         .result = result,
         .element = element,
     };
-    return doer_call(doer, &doing);
+    return callback_call(callback, &call_context);
 }
 
 typedef enum err list_fn(struct builder *builder,
@@ -43,16 +43,16 @@ static hd_status build_list(hd_builder *builder,
                                options != NULL ? options->list : NULL,
                                "list");
     if (d.err == ERR_OK) {
-        struct doer *doer = declaration_doer(&d);
-        doer->element = options->run;
+        struct callback *callback = declaration_doer(&d);
+        callback->element = options->run;
         const struct builder_list list = {
             .name = d.key,
             .list = place,
             .body =
                 {
                     .run = run_element,
-                    .ctx = doer,
-                    .release = doer_gone,
+                    .ctx = callback,
+                    .release = callback_gone,
                     .fingerprint = declaration_fingerprint(&d),
                 },
         };
@@ -107,14 +107,14 @@ hd_status hd_build_map_pieces(hd_builder *builder,
         d.err = edge_name(options->key, "key", &list.key, &d.detail);
     }
     if (d.err == ERR_OK) {
-        struct doer *doer = declaration_doer(&d);
-        doer->build = options->build;
-        doer->wrap = builder->wrap;
+        struct callback *callback = declaration_doer(&d);
+        callback->build = options->build;
+        callback->wrap = builder->wrap;
         list.name = d.key;
         list.body = (struct element_body){
             .declare = build_element,
-            .ctx = doer,
-            .release = doer_gone,
+            .ctx = callback,
+            .release = callback_gone,
         };
         d.err = builder_map(builder->inside, &list, &d.place, &d.detail);
     }
@@ -130,15 +130,15 @@ static enum run_result run_reduce(struct run *run,
                                   struct value element,
                                   struct value *result)
 {
-    struct doer *doer = ctx;
-    const struct doing doing = {
+    struct callback *callback = ctx;
+    const struct call_context call_context = {
         .run = run,
-        .piece = doer->piece,
+        .piece = callback->piece,
         .result = result,
         .accumulator = accumulator,
         .item = element,
     };
-    const enum run_result done = doer_call(doer, &doing);
+    const enum run_result done = callback_call(callback, &call_context);
     if (done == RUN_DONE && value_is_absent(*result)) {
         struct err_detail detail;
         (void)err_set(&detail,
@@ -167,15 +167,15 @@ hd_status hd_build_reduce(hd_builder *builder,
                                options != NULL ? options->list : NULL,
                                "list");
     if (d.err == ERR_OK) {
-        struct doer *doer = declaration_doer(&d);
-        doer->reduce = options->run;
+        struct callback *callback = declaration_doer(&d);
+        callback->reduce = options->run;
         const struct builder_reduce reduce = {
             .name = d.key,
             .list = place,
             .initial = options->initial->value,
             .run = run_reduce,
-            .ctx = doer,
-            .release = doer_gone,
+            .ctx = callback,
+            .release = callback_gone,
             .fingerprint = declaration_fingerprint(&d),
         };
         d.err = builder_reduce(builder->inside, &reduce, &d.place, &d.detail);

@@ -287,7 +287,7 @@ hd_status hd_cell_clock(hd_runtime *runtime,
         err = runtime_check_space(runtime, space, &home, &detail);
     }
     if (err == ERR_OK) {
-        err = clock_place(runtime_inside(runtime),
+        err = clock_place(runtime_core(runtime),
                           home,
                           ms > INT64_MAX ? 0 : (int64_t)ms,
                           &place,
@@ -351,7 +351,7 @@ static enum err bring(hd_runtime *runtime,
 {
     return entity_is_available(entity) || runtime->busy > 0
                ? ERR_OK
-               : home_load(runtime->home, entity, detail);
+               : api_host_load(runtime->api_host, entity, detail);
 }
 
 enum err cell_need(hd_runtime *runtime,

@@ -212,7 +212,7 @@ hd_status hd_cell_pull(hd_cell *cell, hd_value **value, hd_error *error)
     err_clear(&detail);
     enum err err = cell_check(cell, "cell", &detail);
     if (err == ERR_OK) {
-        err = runtime_check_ground(cell->object.runtime, &detail);
+        err = runtime_check_toplevel(cell->object.runtime, &detail);
     }
     if (err != ERR_OK) {
         return error_report(error, err, &detail);

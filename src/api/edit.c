@@ -50,7 +50,7 @@ static enum err call_edit(void *ctx,
     struct hd_run *frame = api_frame_begin(runtime);
     call_frame_init(&frame->call,
                     FRAME_EDIT,
-                    runtime_inside(runtime),
+                    runtime_core(runtime),
                     transaction);
     editing->attempts++;
     const hd_status status = editing->edit(runtime, editing->context);
@@ -72,13 +72,14 @@ static enum err make(struct editing *editing,
                      struct commit_ticket **out,
                      struct err_detail *detail)
 {
-    struct home *home = editing->runtime->home;
+    struct api_host *api_host = editing->runtime->api_host;
     const struct own_write_spec spec = {.write = call_edit, .ctx = editing};
     enum err err = ERR_STALE;
     while (err == ERR_STALE && editing->attempts < OWN_WRITE_ATTEMPTS) {
-        err = commit_ticket_make(home_runtime(home), &spec, out, detail);
+        err =
+            commit_ticket_make(api_host_runtime(api_host), &spec, out, detail);
         if (err == ERR_STALE) {
-            const enum err load = home_load_requested(home, detail);
+            const enum err load = api_host_load_requested(api_host, detail);
             err = load == ERR_OK ? ERR_STALE : load;
         }
     }
@@ -95,14 +96,15 @@ static enum err wait_for_answer(hd_runtime *runtime,
                                 struct err_detail *detail)
 {
     while (!ticket->ended) {
-        const mono_ms deadline = home_now(runtime->home) + EDIT_WAIT_MS;
+        const mono_ms deadline = api_host_now(runtime->api_host) + EDIT_WAIT_MS;
         runtime->busy++;
-        const enum err err = home_flush(runtime->home, deadline, detail);
+        const enum err err =
+            api_host_flush(runtime->api_host, deadline, detail);
         runtime->busy--;
         if (!ticket->ended && err != ERR_OK) {
             return err;
         }
-        (void)own_writes_try_again(runtime_inside(runtime));
+        (void)own_writes_try_again(runtime_core(runtime));
     }
     *detail = ticket->said;
     return ticket->said.err;
@@ -114,7 +116,7 @@ hd_status hd_runtime_edit(hd_runtime *runtime,
                           hd_error *error)
 {
     struct err_detail detail = {0};
-    enum err err = runtime_check_ground(runtime, &detail);
+    enum err err = runtime_check_toplevel(runtime, &detail);
     if (err != ERR_OK) {
         return error_report(error, err, &detail);
     }

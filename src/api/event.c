@@ -13,12 +13,12 @@
 static enum run_result run_handler(struct handling *handling, void *ctx)
 {
     struct value result = VALUE_NONE;
-    const struct doing doing = {
+    const struct call_context call_context = {
         .run = handling->run,
         .handling = handling,
         .result = &result,
     };
-    const enum run_result done = doer_call(ctx, &doing);
+    const enum run_result done = callback_call(ctx, &call_context);
     if (!value_is_absent(result)) {
         handling_return_adopt(handling, result);
     }
@@ -28,7 +28,7 @@ static enum run_result run_handler(struct handling *handling, void *ctx)
 static enum err handle(hd_cell *stream,
                        const hd_handler_options *options,
                        struct value name,
-                       struct doer *doer,
+                       struct callback *callback,
                        struct err_detail *detail)
 {
     hd_runtime *runtime = stream->object.runtime;
@@ -44,8 +44,8 @@ static enum err handle(hd_cell *stream,
     }
     const struct handler_spec spec = {
         .run = run_handler,
-        .ctx = doer,
-        .release = doer_gone,
+        .ctx = callback,
+        .release = callback_gone,
         .name = name,
         .reads = reads.at,
         .read_count = reads.count,
@@ -57,7 +57,7 @@ static enum err handle(hd_cell *stream,
     err = events_handle(sched,
                         events_stream(sched, stream->place),
                         &spec,
-                        &doer->handler,
+                        &callback->handler,
                         detail);
     cell_want(stream->place);
     cell_reads_release(&reads);
@@ -114,22 +114,22 @@ hd_status hd_handler_new(hd_cell *stream,
         return error_report(error, err, &detail);
     }
     hd_runtime *runtime = stream->object.runtime;
-    struct doer *doer =
-        doer_new(runtime, options->run, options->context, options->release);
-    err = handle(stream, options, name, doer, &detail);
+    struct callback *callback =
+        callback_new(runtime, options->run, options->context, options->release);
+    err = handle(stream, options, name, callback, &detail);
     value_unref(name);
     if (err != ERR_OK) {
-        doer_gone(doer);
+        callback_gone(callback);
     } else if (node != NULL) {
-        *node = node_handle(runtime, doer);
+        *node = node_handle(runtime, callback);
     }
     return cell_report(error, err, &detail, stream);
 }
 
-void handler_remove(struct sched *sched, struct doer *doer)
+void handler_remove(struct sched *sched, struct callback *callback)
 {
-    struct handler *handler = doer->handler;
-    doer->handler = NULL;
+    struct handler *handler = callback->handler;
+    callback->handler = NULL;
     events_cancel(sched, handler);
 }
 
@@ -166,7 +166,7 @@ static void on_end(struct event_ticket *inside)
 {
     hd_ticket *ticket = CONTAINER_OF(inside, hd_ticket, inside);
     hd_runtime *runtime = ticket->object.runtime;
-    if (ticket->done != NULL && runtime->home != NULL) {
+    if (ticket->done != NULL && runtime->api_host != NULL) {
         ticket->called = true;
         ticket->object.kind = OBJECT_TICKET;
         runtime->busy++;
@@ -317,7 +317,7 @@ static enum err plan_timer(hd_runtime *runtime,
         [HD_MISSED_NONE] = "none",
     };
     const hd_timer_options *timer = options->timer;
-    struct runtime *inside = runtime_inside(runtime);
+    struct runtime *inside = runtime_core(runtime);
     const struct stored_events_source *source = &inside->stored_events.source;
     if (timer->missed > HD_MISSED_NONE) {
         return err_set(detail,
@@ -475,14 +475,13 @@ static enum err cancel_timer(hd_runtime *runtime,
     enum err err = ERR_OK;
     if (frame->kind == FRAME_TOPLEVEL) {
         const struct timer_cancelling asked = {0};
-        err =
-            timer_cancel(runtime_inside(runtime), &target, &asked, was, detail);
+        err = timer_cancel(runtime_core(runtime), &target, &asked, was, detail);
     } else if (frame->kind != FRAME_HANDLER && frame->kind != FRAME_EDIT) {
         err = err_set(detail,
                       ERR_MISUSE,
                       "only a handler or an edit can cancel a timer");
     } else {
-        err = timer_cancel_in(runtime_inside(runtime),
+        err = timer_cancel_in(runtime_core(runtime),
                               frame->access.transaction,
                               &target,
                               was,

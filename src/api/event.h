@@ -7,8 +7,8 @@
 #include "api/node.h"
 #include "sched/events.h"
 
-/* Cancels the handler of a doer. */
-void handler_remove(struct sched *sched, struct doer *doer);
+/* Cancels the handler of a callback. */
+void handler_remove(struct sched *sched, struct callback *callback);
 
 /* Sends to a stream, as hd_cell_send. */
 MUST_CHECK enum err event_send(hd_runtime *runtime,

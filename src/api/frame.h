@@ -1,8 +1,8 @@
 /* hd_run: a call frame (front/frame.h) in the hands of the program.
  *
- *   F1  Frames end in reverse order. One that is over answers MISUSE, as long
- *       as the record of the runtime is there: those of frames stay, and are
- *       used again. */
+ *   api-frame-1  Frames end in reverse order. One that is over answers MISUSE,
+ *                as long as the record of the runtime is there: those of frames
+ *                stay, and are used again. */
 
 #ifndef API_FRAME_H
 #define API_FRAME_H
@@ -48,7 +48,7 @@ void frame_failure(const struct hd_run *frame,
                    hd_status status,
                    struct err_detail *detail);
 
-/* The runtime ends; and so does its record (F1). */
+/* The runtime ends; and so does its record (api-frame-1). */
 void frames_end(hd_runtime *runtime);
 void frames_release(hd_runtime *runtime);
 

@@ -1,11 +1,11 @@
 /* The public handle of a value: a counted box around a `struct value`, which
  * is a pair of words and has no address that could be given away.
  *
- *   H1  refs is at least 1, and the value in the box is not absent.
- *   H2  A box changes nothing but its count: what it lends, the bytes of a
- *       string, stays where it is until the last owner is gone.
- *   H3  A value in a box is within the limits of base/limits.h; every way in
- *       has checked. */
+ *   handle-1  refs is at least 1, and the value in the box is not absent.
+ *   handle-2  A box changes nothing but its count: what it lends, the bytes of
+ *             a string, stays where it is until the last owner is gone.
+ *   handle-3  A value in a box is within the limits of base/limits.h; every way
+ *             in has checked. */
 
 #ifndef API_HANDLE_H
 #define API_HANDLE_H

@@ -7,13 +7,12 @@
 #include "api/handle.h"
 #include "api/node.h"
 #include "runtime/piece.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 #include "value/object.h"
 
 static struct live_source source_of(const hd_runtime *runtime)
 {
-    return (struct live_source){runtime_sched(runtime),
-                                runtime_inside(runtime)};
+    return (struct live_source){runtime_sched(runtime), runtime_core(runtime)};
 }
 
 /* -- All nodes ----------------------------------------------------------- */
@@ -25,7 +24,7 @@ static enum err check_piece(const hd_runtime *runtime,
                             struct err_detail *detail)
 {
     *out = VALUE_NONE;
-    enum err err = runtime_check_ground(runtime, detail);
+    enum err err = runtime_check_toplevel(runtime, detail);
     if (err != ERR_OK || piece == NULL) {
         return err;
     }
@@ -33,7 +32,7 @@ static enum err check_piece(const hd_runtime *runtime,
     if (err != ERR_OK) {
         return err;
     }
-    LIST_FOREACH (&runtime_inside(runtime)->pieces, at) {
+    LIST_FOREACH (&runtime_core(runtime)->pieces, at) {
         const struct piece *started = CONTAINER_OF(at, struct piece, node);
         if (key_equal(started->name, *out)) {
             return ERR_OK;
@@ -101,19 +100,19 @@ hd_status hd_runtime_statistics(hd_runtime *runtime,
     }
     *statistics = NULL;
     struct err_detail detail = {0};
-    const enum err err = runtime_check_ground(runtime, &detail);
+    const enum err err = runtime_check_toplevel(runtime, &detail);
     if (err == ERR_OK) {
         const struct sched *sched = runtime_sched(runtime);
         struct value object = value_empty_object();
-        object_put_number(&object, "at", home_now(runtime->home));
+        object_put_number(&object, "at", api_host_now(runtime->api_host));
         object_put_number(&object, "computations", sched->computations);
         object_put_number(&object, "effects", sched->effects);
         object_put_number(&object,
                           "pieces",
-                          count_pieces(runtime_inside(runtime)));
+                          count_pieces(runtime_core(runtime)));
         object_put_number(&object,
                           "outstanding",
-                          home_outstanding(runtime->home));
+                          api_host_outstanding(runtime->api_host));
         object_put_adopt(&object, "counters", introspection_counters(sched));
         *statistics = handle_new_adopt(object);
     }
@@ -135,13 +134,13 @@ static hd_status ask(hd_node *node,
     struct err_detail detail = {0};
     enum err err = object_check_open(node, OBJECT_NODE, "node", &detail);
     if (err == ERR_OK) {
-        err = runtime_check_ground(node->object.runtime, &detail);
+        err = runtime_check_toplevel(node->object.runtime, &detail);
     }
-    const struct node *inside = err == ERR_OK ? node_inside(node) : NULL;
+    const struct node *inside = err == ERR_OK ? node_core(node) : NULL;
     if (inside != NULL) {
         const struct live_source source = source_of(node->object.runtime);
         const uint64_t runs =
-            inside->kind == NODE_HANDLER ? node->doer->runs : inside->runs;
+            inside->kind == NODE_HANDLER ? node->callback->runs : inside->runs;
         *account = handle_new_adopt(why ? live_why(&source, inside, runs)
                                         : live_why_not(&source, inside));
     } else if (err == ERR_OK) {
@@ -172,7 +171,7 @@ hd_status hd_cell_why(hd_cell *cell, hd_value **account, hd_error *error)
     struct place *place = NULL;
     enum err err = cell_check(cell, "cell", &detail);
     if (err == ERR_OK) {
-        err = runtime_check_ground(cell->object.runtime, &detail);
+        err = runtime_check_toplevel(cell->object.runtime, &detail);
     }
     if (err == ERR_OK) {
         err = cell_target(cell->object.runtime, cell->place, &place, &detail);

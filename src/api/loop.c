@@ -22,13 +22,14 @@ enum err loop_step(hd_runtime *runtime, bool *any, struct err_detail *detail)
     bool works = true;
     enum err err = ERR_OK;
     while (works && err == ERR_OK) {
-        works = home_pass(runtime->home);
-        works |= own_writes_try_again(runtime_inside(runtime));
+        works = api_host_pass(runtime->api_host);
+        works |= own_writes_try_again(runtime_core(runtime));
         runtime->progress.passes++;
         if (any != NULL) {
             *any |= works;
         }
-        if (home_was_interrupted(runtime->home) || !runtime_goes_on(runtime)) {
+        if (api_host_was_interrupted(runtime->api_host) ||
+            !runtime_goes_on(runtime)) {
             err = interrupted(detail);
         }
     }
@@ -50,13 +51,13 @@ enum err loop_until(hd_runtime *runtime,
         if (is_over(runtime, ctx)) {
             return ERR_OK;
         }
-        const mono_ms now = home_now(runtime->home);
+        const mono_ms now = api_host_now(runtime->api_host);
         if (now >= deadline) {
             return err_set(detail, ERR_TIMEOUT, "deadline exceeded");
         }
-        const mono_ms wake = home_next_wake(runtime->home);
+        const mono_ms wake = api_host_next_wake(runtime->api_host);
         if (wake > now) {
-            home_wait(runtime->home, wake < deadline ? wake : deadline);
+            api_host_wait(runtime->api_host, wake < deadline ? wake : deadline);
         }
     }
 }
@@ -65,11 +66,11 @@ hd_status hd_runtime_step(hd_runtime *runtime, uint64_t now, hd_error *error)
 {
     struct err_detail detail;
     err_clear(&detail);
-    enum err err = runtime_check_ground(runtime, &detail);
+    enum err err = runtime_check_toplevel(runtime, &detail);
     if (err == ERR_OK) {
-        home_set_now(runtime->home, now);
+        api_host_set_now(runtime->api_host, now);
         err = loop_step(runtime, NULL, &detail);
-        home_set_now(runtime->home, HD_NOW);
+        api_host_set_now(runtime->api_host, HD_NOW);
     }
     return error_report(error, err, &detail);
 }
@@ -85,7 +86,7 @@ hd_status hd_runtime_now(hd_runtime *runtime, uint64_t *now)
     const enum err err =
         object_check_open(runtime, OBJECT_RUNTIME, "runtime", NULL);
     if (err == ERR_OK) {
-        *now = home_now(runtime->home);
+        *now = api_host_now(runtime->api_host);
     }
     return status_of(err);
 }
@@ -96,9 +97,9 @@ hd_status hd_runtime_next_wake(hd_runtime *runtime, uint64_t *wake)
         return HD_ARGUMENT;
     }
     *wake = 0;
-    const enum err err = runtime_check_ground(runtime, NULL);
+    const enum err err = runtime_check_toplevel(runtime, NULL);
     if (err == ERR_OK) {
-        *wake = home_next_wake(runtime->home);
+        *wake = api_host_next_wake(runtime->api_host);
     }
     return status_of(err);
 }
@@ -114,7 +115,7 @@ hd_status hd_runtime_timeout(hd_runtime *runtime, int *timeout)
     if (status == HD_OK && wake == HD_NEVER) {
         *timeout = -1;
     } else if (status == HD_OK) {
-        const mono_ms now = home_now(runtime->home);
+        const mono_ms now = api_host_now(runtime->api_host);
         const uint64_t left = wake > now ? wake - now : 0;
         *timeout = left < INT_MAX ? (int)left : INT_MAX;
     }
@@ -130,7 +131,7 @@ hd_status hd_runtime_fd(hd_runtime *runtime, int *descriptor)
     const enum err err =
         object_check_open(runtime, OBJECT_RUNTIME, "runtime", NULL);
     if (err == ERR_OK) {
-        *descriptor = home_descriptor(runtime->home);
+        *descriptor = api_host_descriptor(runtime->api_host);
     }
     return status_of(err);
 }
@@ -140,14 +141,14 @@ hd_status hd_runtime_fd(hd_runtime *runtime, int *descriptor)
 static bool is_idle(const hd_runtime *runtime, const void *ctx)
 {
     (void)ctx;
-    return home_is_idle(runtime->home);
+    return api_host_is_idle(runtime->api_host);
 }
 
 static bool is_settled(const hd_runtime *runtime, const void *ctx)
 {
     (void)ctx;
-    return home_is_settled(runtime->home) &&
-           own_writes_are_over(runtime_inside(runtime));
+    return api_host_is_settled(runtime->api_host) &&
+           own_writes_are_over(runtime_core(runtime));
 }
 
 static hd_status rest(hd_runtime *runtime,
@@ -158,11 +159,11 @@ static hd_status rest(hd_runtime *runtime,
 {
     struct err_detail detail;
     err_clear(&detail);
-    enum err err = runtime_check_ground(runtime, &detail);
+    enum err err = runtime_check_toplevel(runtime, &detail);
     if (err == ERR_OK) {
         err = loop_until(runtime, is_over, NULL, deadline, &detail);
         if (err == ERR_OK) {
-            scheduler_idle_over(runtime_sched(runtime));
+            sched_idle_over(runtime_sched(runtime));
         }
     }
     return error_report(error, err, &detail);
@@ -181,7 +182,7 @@ hd_status hd_runtime_settled(hd_runtime *runtime,
 {
     const hd_status status = rest(runtime, is_settled, deadline, error);
     if (status == HD_TIMEOUT && error != NULL) {
-        const char *trouble = home_trouble(runtime->home);
+        const char *trouble = api_host_trouble(runtime->api_host);
         struct err_detail why;
         (void)err_set(&why,
                       ERR_TIMEOUT,
@@ -199,24 +200,25 @@ hd_status hd_runtime_wait(hd_runtime *runtime,
 {
     struct err_detail detail;
     err_clear(&detail);
-    enum err err = runtime_check_ground(runtime, &detail);
+    enum err err = runtime_check_toplevel(runtime, &detail);
     bool any = false;
     if (err == ERR_OK) {
         err = loop_step(runtime, &any, &detail);
     }
     if (err == ERR_OK && !any) {
-        const mono_ms now = home_now(runtime->home);
-        const mono_ms wake = home_next_wake(runtime->home);
+        const mono_ms now = api_host_now(runtime->api_host);
+        const mono_ms wake = api_host_next_wake(runtime->api_host);
         const mono_ms until = wake < deadline ? wake : deadline;
         if (now >= deadline) {
             err = err_set(&detail, ERR_TIMEOUT, "deadline exceeded");
         } else {
             if (until > now) {
-                home_wait(runtime->home, until);
+                api_host_wait(runtime->api_host, until);
             }
             err = loop_step(runtime, &any, &detail);
         }
-        if (err == ERR_OK && !any && home_now(runtime->home) >= deadline) {
+        if (err == ERR_OK && !any &&
+            api_host_now(runtime->api_host) >= deadline) {
             err = err_set(&detail, ERR_TIMEOUT, "deadline exceeded");
         }
     }
@@ -231,10 +233,10 @@ hd_status hd_interrupt(hd_runtime *runtime)
     if (runtime->object.kind != OBJECT_RUNTIME) {
         return HD_MISUSE;
     }
-    struct home *home = runtime->home;
-    if (home == NULL) {
+    struct api_host *api_host = runtime->api_host;
+    if (api_host == NULL) {
         return HD_CLOSED;
     }
-    home_interrupt(home);
+    api_host_interrupt(api_host);
     return HD_OK;
 }

@@ -14,16 +14,16 @@ static enum err run_migration(struct migration *migration,
                               void *ctx,
                               struct err_detail *detail)
 {
-    struct doer *doer = ctx;
-    hd_runtime *runtime = doer->runtime;
+    struct callback *callback = ctx;
+    hd_runtime *runtime = callback->runtime;
     struct hd_run *frame = api_frame_begin(runtime);
     call_frame_init(&frame->call,
                     FRAME_MIGRATION,
-                    runtime_inside(runtime),
+                    runtime_core(runtime),
                     migration_transaction(migration));
     frame->migration = migration;
     runtime->busy++;
-    const hd_status status = doer->run(frame, doer->context);
+    const hd_status status = callback->run(frame, callback->context);
     runtime->busy--;
     enum err err = ERR_OK;
     if (frame->call.stale) {
@@ -52,13 +52,13 @@ hd_status hd_build_migration(hd_builder *builder,
     declaration_begin(&d, builder, NULL, NULL);
     declaration_give(&d, run == NULL ? "run" : NULL, context, release);
     if (d.err == ERR_OK) {
-        struct doer *doer = declaration_doer(&d);
-        doer->run = run;
+        struct callback *callback = declaration_doer(&d);
+        callback->run = run;
         const struct builder_migration migration = {
             .version = version,
             .run = run_migration,
-            .ctx = doer,
-            .release = doer_gone,
+            .ctx = callback,
+            .release = callback_gone,
         };
         d.err = builder_migration(builder->inside, &migration, &d.detail);
     }

@@ -13,60 +13,60 @@
 #include "runtime/piece.h"
 #include "sched/event.h"
 
-/* -- Doers --------------------------------------------------------------- */
+/* -- Callbacks ----------------------------------------------------------- */
 
-struct doer *doer_new(hd_runtime *runtime,
-                      hd_run_fn *run,
-                      void *context,
-                      void (*release)(void *context))
+struct callback *callback_new(hd_runtime *runtime,
+                              hd_run_fn *run,
+                              void *context,
+                              void (*release)(void *context))
 {
-    struct doer *doer = mem_alloc_zero(sizeof *doer);
-    doer->refs = 1;
-    doer->runtime = runtime;
-    doer->run = run;
-    doer->context = context;
-    doer->release = release;
-    return doer;
+    struct callback *callback = mem_alloc_zero(sizeof *callback);
+    callback->refs = 1;
+    callback->runtime = runtime;
+    callback->run = run;
+    callback->context = context;
+    callback->release = release;
+    return callback;
 }
 
-void doer_unref(struct doer *doer)
+void callback_unref(struct callback *callback)
 {
-    if (--doer->refs == 0) {
-        CHECK(doer->gone);
-        mem_free(doer, sizeof *doer);
+    if (--callback->refs == 0) {
+        CHECK(callback->gone);
+        mem_free(callback, sizeof *callback);
     }
 }
 
-void doer_gone(void *ctx)
+void callback_gone(void *ctx)
 {
-    struct doer *doer = ctx;
-    CHECK(!doer->gone);
-    doer->gone = true;
-    doer->node = NULL;
-    doer->handler = NULL;
-    if (doer->place != NULL) {
-        place_unref(doer->place);
-        doer->place = NULL;
+    struct callback *callback = ctx;
+    CHECK(!callback->gone);
+    callback->gone = true;
+    callback->node = NULL;
+    callback->handler = NULL;
+    if (callback->place != NULL) {
+        place_unref(callback->place);
+        callback->place = NULL;
     }
-    if (doer->release != NULL) {
-        doer->runtime->busy++;
-        doer->release(doer->context);
-        doer->runtime->busy--;
+    if (callback->release != NULL) {
+        callback->runtime->busy++;
+        callback->release(callback->context);
+        callback->runtime->busy--;
     }
-    if (doer->scope != NULL) {
-        build_scope_unref(doer->scope);
-        doer->scope = NULL;
+    if (callback->scope != NULL) {
+        build_scope_unref(callback->scope);
+        callback->scope = NULL;
     }
-    doer_unref(doer);
+    callback_unref(callback);
 }
 
 /* What a sink is called with. */
-static hd_status call_sink(const struct doer *doer)
+static hd_status call_sink(const struct callback *callback)
 {
     struct value found;
     struct err_detail detail = {0};
-    const enum err err = cell_look(doer->runtime,
-                                   doer->place,
+    const enum err err = cell_look(callback->runtime,
+                                   callback->place,
                                    READ_DEEP,
                                    READ_FOR_BOTH,
                                    &found,
@@ -75,70 +75,72 @@ static hd_status call_sink(const struct doer *doer)
         return status_of(err);
     }
     hd_value *value = err == ERR_OK ? handle_new_adopt(found) : NULL;
-    doer->sink(doer->context, value);
+    callback->sink(callback->context, value);
     hd_value_unref(value);
     return HD_OK;
 }
 
-static hd_status call_reduce(const struct doer *doer,
+static hd_status call_reduce(const struct callback *callback,
                              struct hd_run *frame,
-                             const struct doing *doing)
+                             const struct call_context *call_context)
 {
-    hd_value *accumulator = handle_new_adopt(value_ref(doing->accumulator));
-    hd_value *item = handle_new_adopt(value_ref(doing->item));
+    hd_value *accumulator =
+        handle_new_adopt(value_ref(call_context->accumulator));
+    hd_value *item = handle_new_adopt(value_ref(call_context->item));
     const hd_status status =
-        doer->reduce(frame, accumulator, item, doer->context);
+        callback->reduce(frame, accumulator, item, callback->context);
     hd_value_unref(item);
     hd_value_unref(accumulator);
     return status;
 }
 
-static hd_status call(const struct doer *doer,
+static hd_status call(const struct callback *callback,
                       struct hd_run *frame,
-                      const struct doing *doing)
+                      const struct call_context *call_context)
 {
-    if (doer->sink != NULL) {
-        return call_sink(doer);
+    if (callback->sink != NULL) {
+        return call_sink(callback);
     }
-    if (doer->element != NULL) {
-        return doer->element(frame,
-                             frame_lend(frame, doing->element),
-                             doer->context);
+    if (callback->element != NULL) {
+        return callback->element(frame,
+                                 frame_lend(frame, call_context->element),
+                                 callback->context);
     }
-    return doer->reduce != NULL ? call_reduce(doer, frame, doing)
-                                : doer->run(frame, doer->context);
+    return callback->reduce != NULL ? call_reduce(callback, frame, call_context)
+                                    : callback->run(frame, callback->context);
 }
 
-enum run_result doer_call(struct doer *doer, const struct doing *doing)
+enum run_result callback_call(struct callback *callback,
+                              const struct call_context *call_context)
 {
-    hd_runtime *runtime = doer->runtime;
-    struct run *run = doing->run;
+    hd_runtime *runtime = callback->runtime;
+    struct run *run = call_context->run;
     struct hd_run *frame = api_frame_begin(runtime);
     call_frame_init_run(&frame->call,
-                        runtime_inside(runtime),
+                        runtime_core(runtime),
                         run,
-                        doing->handling);
-    frame->call.piece = doing->piece;
-    frame->returns = doing->result != NULL;
-    doer->refs++;
-    const hd_status status = call(doer, frame, doing);
+                        call_context->handling);
+    frame->call.piece = call_context->piece;
+    frame->returns = call_context->result != NULL;
+    callback->refs++;
+    const hd_status status = call(callback, frame, call_context);
     const enum run_result result = frame_result(frame, status);
     if (result == RUN_DONE && run->view == NULL) {
-        doer->runs++;
+        callback->runs++;
     }
-    if (result == RUN_DONE && doing->result != NULL) {
-        *doing->result = frame->result;
+    if (result == RUN_DONE && call_context->result != NULL) {
+        *call_context->result = frame->result;
         frame->result = VALUE_NONE;
     }
     api_frame_end(frame);
-    doer_unref(doer);
+    callback_unref(callback);
     return result;
 }
 
 static enum run_result run_node(struct run *run, void *ctx)
 {
-    const struct doing doing = {.run = run};
-    return doer_call(ctx, &doing);
+    const struct call_context call_context = {.run = run};
+    return callback_call(ctx, &call_context);
 }
 
 /* -- Handles ------------------------------------------------------------- */
@@ -152,11 +154,11 @@ static void cut(struct object *object)
     }
 }
 
-hd_node *node_handle(hd_runtime *runtime, struct doer *doer)
+hd_node *node_handle(hd_runtime *runtime, struct callback *callback)
 {
     hd_node *node = object_new(runtime, OBJECT_NODE, sizeof *node, cut);
-    node->doer = doer;
-    doer->refs++;
+    node->callback = callback;
+    callback->refs++;
     return node;
 }
 
@@ -175,8 +177,8 @@ void hd_node_free(hd_node *node)
     if (!object_may_go(node, OBJECT_NODE)) {
         return;
     }
-    if (node->doer != NULL) {
-        doer_unref(node->doer);
+    if (node->callback != NULL) {
+        callback_unref(node->callback);
     }
     value_unref(node->name);
     object_free(&node->object, sizeof *node);
@@ -266,7 +268,7 @@ static enum err check_name(const char *name,
     return name != NULL ? edge_name(name, "name", out, detail) : ERR_OK;
 }
 
-/* The context that was given is released in any case (N2). */
+/* The context that was given is released in any case (api-node-2). */
 static void refuse(const hd_node_options *options)
 {
     if (options != NULL && options->release != NULL) {
@@ -281,13 +283,13 @@ static void register_node(hd_runtime *runtime,
                           struct value name,
                           hd_node **node)
 {
-    struct doer *doer =
-        doer_new(runtime, options->run, options->context, options->release);
+    struct callback *callback =
+        callback_new(runtime, options->run, options->context, options->release);
     const struct node_spec spec = {
         .kind = kind,
         .run = run_node,
-        .ctx = doer,
-        .release = doer_gone,
+        .ctx = callback,
+        .release = callback_gone,
         .name = name,
         .outputs = places->writes.at,
         .output_count = places->writes.count,
@@ -300,7 +302,7 @@ static void register_node(hd_runtime *runtime,
         .clearance =
             options->clearance != NULL ? options->clearance->value : VALUE_NONE,
     };
-    doer->node = scheduler_register(runtime_sched(runtime), &spec);
+    callback->node = sched_register(runtime_sched(runtime), &spec);
     for (size_t i = 0; i < places->reads.count; i++) {
         cell_want(places->reads.at[i]);
     }
@@ -308,7 +310,7 @@ static void register_node(hd_runtime *runtime,
         cell_want(places->writes.at[i]);
     }
     if (node != NULL) {
-        *node = node_handle(runtime, doer);
+        *node = node_handle(runtime, callback);
     }
 }
 
@@ -389,25 +391,25 @@ static void register_sink(const hd_cell *cell,
                           hd_node **node)
 {
     hd_runtime *runtime = cell->object.runtime;
-    struct doer *doer =
-        doer_new(runtime, NULL, options->context, options->release);
-    doer->sink = options->sink;
-    doer->place = place_ref(cell->place);
+    struct callback *callback =
+        callback_new(runtime, NULL, options->context, options->release);
+    callback->sink = options->sink;
+    callback->place = place_ref(cell->place);
     const struct node_spec spec = {
         .kind = NODE_EFFECT,
         .run = run_node,
-        .ctx = doer,
-        .release = doer_gone,
+        .ctx = callback,
+        .release = callback_gone,
         .name = name,
-        .reads = &doer->place,
+        .reads = &callback->place,
         .read_count = 1,
         .clearance =
             options->clearance != NULL ? options->clearance->value : VALUE_NONE,
     };
-    doer->node = scheduler_register(runtime_sched(runtime), &spec);
-    cell_want(doer->place);
+    callback->node = sched_register(runtime_sched(runtime), &spec);
+    cell_want(callback->place);
     if (node != NULL) {
-        *node = node_handle(runtime, doer);
+        *node = node_handle(runtime, callback);
     }
 }
 
@@ -431,7 +433,7 @@ hd_status hd_sink_new_with(hd_cell *cell,
     if (err == ERR_OK) {
         register_sink(cell, options, name, node);
     } else if (options != NULL && options->release != NULL) {
-        options->release(options->context); /* N2 */
+        options->release(options->context); /* api-node-2 */
     }
     value_unref(name);
     return error_report(error, err, &detail);
@@ -454,7 +456,7 @@ enum err node_pull(hd_runtime *runtime,
                    struct value *out,
                    struct err_detail *detail)
 {
-    struct pull pull = {.runtime = runtime_inside(runtime), .place = place};
+    struct pull pull = {.runtime = runtime_core(runtime), .place = place};
     pull_begin(&pull);
     const enum err err = loop_step(runtime, NULL, detail);
     pull_end(&pull);
@@ -473,16 +475,16 @@ enum err node_pull(hd_runtime *runtime,
 /* Of a handle that was checked; NULL: it is gone, or a handler. */
 static struct node *inner(const hd_node *node)
 {
-    if (node->doer != NULL) {
-        return node->doer->node;
+    if (node->callback != NULL) {
+        return node->callback->node;
     }
     return node->piece != NULL ? piece_node(node->piece, node->name) : NULL;
 }
 
-const struct node *node_inside(const hd_node *node)
+const struct node *node_core(const hd_node *node)
 {
-    return node->doer != NULL && node->doer->handler != NULL
-               ? &node->doer->handler->node
+    return node->callback != NULL && node->callback->handler != NULL
+               ? &node->callback->handler->node
                : inner(node);
 }
 
@@ -509,14 +511,14 @@ hd_status hd_node_look(hd_node *node, hd_node_info *info)
     if (err != ERR_OK) {
         return status_of(err);
     }
-    const struct doer *doer = node->doer;
+    const struct callback *callback = node->callback;
     const struct node *at = inner(node);
-    info->runs = doer != NULL ? doer->runs : at != NULL ? at->runs : 0;
+    info->runs = callback != NULL ? callback->runs : at != NULL ? at->runs : 0;
     if (at != NULL) {
         info->kind = at->kind == NODE_EFFECT ? HD_EFFECT : HD_COMPUTATION;
         info->state = state_of(at);
         info->live = node_is_live(at);
-    } else if (doer != NULL && doer->handler != NULL) {
+    } else if (callback != NULL && callback->handler != NULL) {
         info->kind = HD_HANDLER;
         info->state = HD_CLEAN;
         info->live = true;
@@ -531,7 +533,7 @@ static enum err check_node(const hd_node *node, struct node **out)
     if (err != ERR_OK) {
         return err;
     }
-    if (node->doer != NULL && node->doer->handler != NULL) {
+    if (node->callback != NULL && node->callback->handler != NULL) {
         return ERR_MISUSE;
     }
     *out = inner(node);
@@ -543,7 +545,7 @@ hd_status hd_node_invalidate(hd_node *node)
     struct node *at;
     const enum err err = check_node(node, &at);
     if (err == ERR_OK) {
-        scheduler_invalidate(runtime_sched(node->object.runtime), at);
+        sched_invalidate(runtime_sched(node->object.runtime), at);
     }
     return status_of(err);
 }
@@ -554,7 +556,7 @@ hd_status hd_node_set_debounce(hd_node *node, uint32_t milliseconds)
     const enum err err = check_node(node, &at);
     if (err == ERR_OK) {
         struct sched *sched = runtime_sched(node->object.runtime);
-        scheduler_set_debounce(sched, at, milliseconds);
+        sched_set_debounce(sched, at, milliseconds);
     }
     return status_of(err);
 }
@@ -565,7 +567,7 @@ hd_status hd_node_set_throttle(hd_node *node, uint32_t milliseconds)
     const enum err err = check_node(node, &at);
     if (err == ERR_OK) {
         struct sched *sched = runtime_sched(node->object.runtime);
-        scheduler_set_throttle(sched, at, milliseconds);
+        sched_set_throttle(sched, at, milliseconds);
     }
     return status_of(err);
 }
@@ -580,10 +582,10 @@ hd_status hd_node_remove(hd_node *node)
         return HD_MISUSE; /* it goes with its piece */
     }
     struct sched *sched = runtime_sched(node->object.runtime);
-    if (node->doer->handler != NULL) {
+    if (node->callback->handler != NULL) {
         const enum err now = runtime_check_writing(node->object.runtime, NULL);
         if (now == ERR_OK) {
-            handler_remove(sched, node->doer);
+            handler_remove(sched, node->callback);
         }
         return status_of(now);
     }
@@ -595,6 +597,6 @@ hd_status hd_node_remove(hd_node *node)
     if (at->running) {
         return HD_MISUSE;
     }
-    scheduler_remove_all(sched, at);
+    sched_remove_all(sched, at);
     return HD_OK;
 }

@@ -1,9 +1,10 @@
 /* Functions of the program, and the handles of the nodes that call them.
  *
- *   N1  A doer is a function with its context. It is there as long as something
- *       inside the runtime can call it, or a handle asks for it.
- *   N2  The context is released once, when nothing can call the function any
- *       more, also if it was never registered. */
+ *   api-node-1  A callback is a function with its context. It is there as long
+ *               as something inside the runtime can call it, or a handle asks
+ *               for it.
+ *   api-node-2  The context is released once, when nothing can call the
+ *               function any more, also if it was never registered. */
 
 #ifndef API_NODE_H
 #define API_NODE_H
@@ -15,7 +16,7 @@ struct build_scope;
 struct handler;
 struct piece;
 
-struct doer {
+struct callback {
     uint32_t refs;
     hd_runtime *runtime;
     hd_run_fn *run;
@@ -33,20 +34,21 @@ struct doer {
     struct piece *piece;       /* and whose; borrowed; or NULL */
     struct node *node;         /* or */
     struct handler *handler;   /* as long as it is there */
-    bool gone;                 /* N2 has happened */
+    bool gone;                 /* api-node-2 has happened */
     uint64_t runs;
 };
 
-struct doer *doer_new(hd_runtime *runtime,
-                      hd_run_fn *run,
-                      void *context,
-                      void (*release)(void *context));
-void doer_unref(struct doer *doer);
+struct callback *callback_new(hd_runtime *runtime,
+                              hd_run_fn *run,
+                              void *context,
+                              void (*release)(void *context));
+void callback_unref(struct callback *callback);
 
-/* N2, and the reference of who could call it. For a `release` inside. */
-void doer_gone(void *ctx);
+/* api-node-2, and the reference of who could call it. For a `release`
+ * inside. */
+void callback_gone(void *ctx);
 
-struct doing {
+struct call_context {
     struct run *run;
     struct handling *handling; /* or NULL */
     struct piece *piece;       /* or NULL */
@@ -57,25 +59,26 @@ struct doing {
 };
 
 /* Calls the function, in a frame. */
-enum run_result doer_call(struct doer *doer, const struct doing *doing);
+enum run_result callback_call(struct callback *callback,
+                              const struct call_context *call_context);
 
 struct hd_node {
     struct object object;
-    struct doer *doer;   /* a reference; or */
-    struct piece *piece; /* a reference, and */
-    struct value name;   /* of its part */
+    struct callback *callback; /* a reference; or */
+    struct piece *piece;       /* a reference, and */
+    struct value name;         /* of its part */
 };
 
 /* A handle; takes references of its own. */
-hd_node *node_handle(hd_runtime *runtime, struct doer *doer);
+hd_node *node_handle(hd_runtime *runtime, struct callback *callback);
 hd_node *node_handle_of_piece(hd_runtime *runtime,
                               struct piece *piece,
                               struct value name);
 
 /* What a handle is about, handlers included; NULL: it was removed. */
-const struct node *node_inside(const hd_node *node);
+const struct node *node_core(const hd_node *node);
 
-/* Brings what is at a place up to date, and reads it, new. On the ground. */
+/* Brings what is at a place up to date, and reads it, new. At the top level. */
 MUST_CHECK enum err node_pull(hd_runtime *runtime,
                               struct place *place,
                               struct value *out,

@@ -43,7 +43,7 @@ static struct object_shelf *shelf_of(hd_runtime *runtime, uint32_t kind)
         OBJECT_NODE,
         OBJECT_TASK,
         OBJECT_PIECE,
-        OBJECT_SURVEY,
+        OBJECT_INSPECTION,
     };
     size_t at = 0;
     while (at < OBJECT_SHELVES && (uint32_t)kinds[at] != kind) {
@@ -155,7 +155,7 @@ enum err object_check_open(const void *object,
         return err;
     }
     const struct object *at = object;
-    if (at->runtime == NULL || at->runtime->home == NULL) {
+    if (at->runtime == NULL || at->runtime->api_host == NULL) {
         return err_set(detail,
                        ERR_CLOSED,
                        "the runtime of '%s' is closed",

@@ -1,19 +1,20 @@
 /* What every handle but that of a value begins with: which kind it is, and
  * whose.
  *
- *   O1  `kind` is one of the odd numbers below as long as the handle is there,
- *       and one of the last two afterwards. So a handle of another kind, and
- *       most of what is no handle at all, is refused before anything of it is
- *       used.
- *   O2  An object keeps the record of its runtime, which is not the open
- *       runtime: that may end first. Then the object is cut: it lets go of
- *       everything inside, and answers CLOSED.
- *   O3  What belongs to a runtime is used in the runtime's thread.
- *   O4  The memory of a handle that was released stays with the record of its
- *       runtime. It is used again for a handle of the same kind only, and only
- *       after OBJECT_KEPT others of that kind were released. So the use of a
- *       released handle never touches memory of something else, as long as the
- *       record is there, and is told apart within that distance. */
+ *   api-object-1  `kind` is one of the odd numbers below as long as the handle
+ *                 is there, and one of the last two afterwards. So a handle of
+ *                 another kind, and most of what is no handle at all, is
+ *                 refused before anything of it is used.
+ *   api-object-2  An object keeps the record of its runtime, which is not the
+ *                 open runtime: that may end first. Then the object is cut: it
+ *                 lets go of everything inside, and answers CLOSED.
+ *   api-object-3  What belongs to a runtime is used in the runtime's thread.
+ *   api-object-4  The memory of a handle that was released stays with the
+ *                 record of its runtime. It is used again for a handle of the
+ *                 same kind only, and only after OBJECT_KEPT others of that
+ *                 kind were released. So the use of a released handle never
+ *                 touches memory of something else, as long as the record is
+ *                 there, and is told apart within that distance. */
 
 #ifndef API_OBJECT_H
 #define API_OBJECT_H
@@ -32,24 +33,24 @@ enum object_kind {
     OBJECT_BUILDER = 0x48444255,
     OBJECT_PIECE = 0x48445049,
     OBJECT_TASK = 0x48445441,
-    OBJECT_SURVEY = 0x48445355,
+    OBJECT_INSPECTION = 0x48445355,
 
     OBJECT_RELEASED = 0x48445821, /* by its owner */
     OBJECT_OVER = 0x48445823,     /* the call that it was for has ended */
 };
 
 enum {
-    OBJECT_KEPT = 64, /* O4; of each kind */
+    OBJECT_KEPT = 64, /* api-object-4; of each kind */
 };
 
 struct object {
-    uint32_t kind;         /* O1 */
-    hd_runtime *runtime;   /* O2; NULL: of none */
+    uint32_t kind;         /* api-object-1 */
+    hd_runtime *runtime;   /* api-object-2; NULL: of none */
     struct list_node node; /* in the runtime's objects, until it is cut */
     void (*cut)(struct object *object); /* or NULL: nothing to let go of */
 };
 
-/* Those of one kind that were released, the oldest first (O4). */
+/* Those of one kind that were released, the oldest first (api-object-4). */
 struct object_shelf {
     struct list kept;
     size_t count;
@@ -73,7 +74,7 @@ void object_free(struct object *object, size_t size);
 /* The same, of one that the program has never seen: nothing is kept. */
 void object_drop(struct object *object, size_t size);
 
-/* Of a record that begins and ends (O4). */
+/* Of a record that begins and ends (api-object-4). */
 void object_shelves_init(hd_runtime *runtime);
 void object_shelves_release(hd_runtime *runtime);
 

@@ -144,12 +144,12 @@ hd_status hd_runtime_add_pattern(hd_runtime *runtime,
                                  hd_error *error)
 {
     struct err_detail detail = {0};
-    enum err err = runtime_check_ground(runtime, &detail);
+    enum err err = runtime_check_toplevel(runtime, &detail);
     if (err == ERR_OK) {
         err = pattern_check(pattern, &detail);
     }
     if (err == ERR_OK) {
-        runtime_add_pattern(runtime_inside(runtime),
+        runtime_add_pattern(runtime_core(runtime),
                             pattern_in(runtime, pattern));
     }
     return error_report(error, err, &detail);

@@ -3,10 +3,11 @@
  * A pattern of the program belongs to no runtime. Inside a runtime there is
  * one that stands for it, a wrap, made when it is first used there.
  *
- *   W1  A wrap is there until its runtime ends, and keeps the pattern.
- *   W2  A scope has the cells that one call of a build function was given. It
- *       is there as long as the call, or one of the functions that were
- *       declared in it. */
+ *   api-pattern-1  A wrap is there until its runtime ends, and keeps the
+ *                  pattern.
+ *   api-pattern-2  A scope has the cells that one call of a build function was
+ *                  given. It is there as long as the call, or one of the
+ *                  functions that were declared in it. */
 
 #ifndef API_PATTERN_H
 #define API_PATTERN_H
@@ -58,7 +59,7 @@ MUST_CHECK enum err pattern_check(const hd_pattern *pattern,
 /* What stands for it in a runtime; borrowed. */
 struct pattern *pattern_in(hd_runtime *runtime, hd_pattern *pattern);
 
-/* The runtime has ended: W1. */
+/* The runtime has ended: api-pattern-1. */
 void patterns_end(hd_runtime *runtime);
 
 /* Called inside for a wrap, which is its `ctx`. */

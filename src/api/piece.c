@@ -40,12 +40,12 @@ static enum err check(const hd_piece *piece, struct err_detail *detail)
     return object_check_open(piece, OBJECT_PIECE, "piece", detail);
 }
 
-/* The same, on the ground, and it is there. */
+/* The same, at the top level, and it is there. */
 static enum err check_running(const hd_piece *piece, struct err_detail *detail)
 {
     enum err err = check(piece, detail);
     if (err == ERR_OK) {
-        err = runtime_check_ground(piece->object.runtime, detail);
+        err = runtime_check_toplevel(piece->object.runtime, detail);
     }
     if (err == ERR_OK && piece->piece->state == PIECE_LOADING) {
         err = loop_step(piece->object.runtime, NULL, detail);
@@ -115,7 +115,7 @@ static enum err start(hd_runtime *runtime,
     }
     return err != ERR_OK
                ? err
-               : piece_start(runtime_inside(runtime), options, out, detail);
+               : piece_start(runtime_core(runtime), options, out, detail);
 }
 
 hd_status hd_piece_start(hd_runtime *runtime,
@@ -131,7 +131,7 @@ hd_status hd_piece_start(hd_runtime *runtime,
     struct err_detail detail = {0};
     struct piece_options inside = {0};
     struct piece *made = NULL;
-    enum err err = runtime_check_ground(runtime, &detail);
+    enum err err = runtime_check_toplevel(runtime, &detail);
     if (err == ERR_OK) {
         err = runtime_check_changing(runtime, "the start of a piece", &detail);
     }
@@ -160,7 +160,7 @@ static enum err check_end(const hd_piece *piece, struct err_detail *detail)
 {
     enum err err = check(piece, detail);
     if (err == ERR_OK) {
-        err = runtime_check_ground(piece->object.runtime, detail);
+        err = runtime_check_toplevel(piece->object.runtime, detail);
     }
     if (err == ERR_OK && (piece->piece->state == PIECE_STOPPED ||
                           piece->piece->runtime == NULL)) {
@@ -245,7 +245,7 @@ hd_status hd_piece_find(hd_runtime *runtime,
         err = runtime_check_space(runtime, space, &in, &detail);
     }
     if (err == ERR_OK) {
-        struct piece *found = piece_find(runtime_inside(runtime), in, key);
+        struct piece *found = piece_find(runtime_core(runtime), in, key);
         if (found != NULL) {
             *piece = handle_of(runtime, found);
         } else {
@@ -301,7 +301,7 @@ hd_status hd_runtime_pieces(hd_runtime *runtime,
     struct err_detail detail = {0};
     struct space *in = NULL;
     struct value found = VALUE_NONE;
-    enum err err = runtime_check_ground(runtime, &detail);
+    enum err err = runtime_check_toplevel(runtime, &detail);
     if (err == ERR_OK) {
         err = runtime_check_space(runtime, space, &in, &detail);
     }

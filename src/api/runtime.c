@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "front/event_ticket.h"
-#include "sched/circle.h"
+#include "sched/cycle.h"
 #include "value/utf8.h"
 
 /* -- The record ---------------------------------------------------------- */
@@ -28,7 +28,7 @@ void runtime_keep(hd_runtime *runtime)
 void runtime_let_go(hd_runtime *runtime)
 {
     if (runtime != NULL && --runtime->keepers == 0) {
-        CHECK(runtime->home == NULL);
+        CHECK(runtime->api_host == NULL);
         frames_release(runtime);
         builders_release(runtime);
         object_shelves_release(runtime);
@@ -36,8 +36,8 @@ void runtime_let_go(hd_runtime *runtime)
     }
 }
 
-enum err runtime_check_ground(const hd_runtime *runtime,
-                              struct err_detail *detail)
+enum err runtime_check_toplevel(const hd_runtime *runtime,
+                                struct err_detail *detail)
 {
     const enum err err =
         object_check_open(runtime, OBJECT_RUNTIME, "runtime", detail);
@@ -114,7 +114,7 @@ enum err runtime_check_space(const hd_runtime *runtime,
                              struct space **out,
                              struct err_detail *detail)
 {
-    const struct runtime *inside = runtime_inside(runtime);
+    const struct runtime *inside = runtime_core(runtime);
     if (name == NULL) {
         *out = inside->spaces.at[0];
         return ERR_OK;
@@ -174,14 +174,14 @@ static void on_not_started(void *ctx,
     runtime->busy--;
 }
 
-static void on_circle(void *ctx, const struct circle *circle)
+static void on_cycle(void *ctx, const struct cycle *cycle)
 {
     struct buf sentence = {0};
     struct err_detail detail = {0};
-    circle_write(circle, &sentence);
+    cycle_write(cycle, &sentence);
     (void)err_set(&detail, ERR_NOT_SETTLED, "%s", buf_text(&sentence));
     buf_release(&sentence);
-    on_error(ctx, circle->steps.at[0].node, &detail);
+    on_error(ctx, cycle->steps.at[0].node, &detail);
 }
 
 bool runtime_goes_on(hd_runtime *runtime)
@@ -331,28 +331,28 @@ hd_status hd_runtime_open(const hd_runtime_options *options,
         return error_report(error, err, &detail);
     }
     hd_runtime *made = record_new(given);
-    const struct home_options home = {
+    const struct api_host_options api_host = {
         .given = given,
-        .hooks = {.ctx = made, .error = on_error, .circle = on_circle},
+        .hooks = {.ctx = made, .error = on_error, .cycle = on_cycle},
         .on_actions = on_actions,
         .on_trouble = on_trouble,
         .ctx = made,
     };
-    err = home_open(&home, &made->home, &detail);
+    err = api_host_open(&api_host, &made->api_host, &detail);
     if (err != ERR_OK) {
-        made->home = NULL;
+        made->api_host = NULL;
         runtime_let_go(made);
         made = NULL;
     } else {
-        struct own_writes *writes = &runtime_inside(made)->own_writes;
+        struct own_writes *writes = &runtime_core(made)->own_writes;
         call_frame_init(&made->toplevel,
                         FRAME_TOPLEVEL,
-                        runtime_inside(made),
+                        runtime_core(made),
                         NULL);
         writes->report = edits_report;
         writes->report_ctx = made;
-        runtime_inside(made)->not_started = on_not_started;
-        runtime_inside(made)->not_started_ctx = made;
+        runtime_core(made)->not_started = on_not_started;
+        runtime_core(made)->not_started_ctx = made;
     }
     *runtime = made;
     return error_report(error, err, &detail);
@@ -363,7 +363,7 @@ hd_status hd_runtime_open_space(hd_runtime *runtime,
                                 hd_error *error)
 {
     struct err_detail detail = {0};
-    enum err err = runtime_check_ground(runtime, &detail);
+    enum err err = runtime_check_toplevel(runtime, &detail);
     struct value name = VALUE_NONE;
     if (err == ERR_OK) {
         err = edge_name(space, "space", &name, &detail);
@@ -371,7 +371,7 @@ hd_status hd_runtime_open_space(hd_runtime *runtime,
     if (err == ERR_OK) {
         err = space_id_check(name, &detail);
     }
-    if (err == ERR_OK && runtime_space(runtime_inside(runtime), name) != NULL) {
+    if (err == ERR_OK && runtime_space(runtime_core(runtime), name) != NULL) {
         err = err_set(&detail,
                       ERR_ARGUMENT,
                       "the space '%s' is already open",
@@ -379,7 +379,7 @@ hd_status hd_runtime_open_space(hd_runtime *runtime,
     }
     value_unref(name);
     if (err == ERR_OK) {
-        err = home_open_space(runtime->home, space, &detail);
+        err = api_host_open_space(runtime->api_host, space, &detail);
     }
     return error_report(error, err, &detail);
 }
@@ -390,11 +390,11 @@ hd_status hd_runtime_open_space(hd_runtime *runtime,
  * runtime does; what is called to release a context may release handles. */
 static void end(hd_runtime *runtime)
 {
-    struct home *home = runtime->home;
-    runtime->home = NULL;
+    struct api_host *api_host = runtime->api_host;
+    runtime->api_host = NULL;
     runtime->busy++;
     objects_cut(runtime);
-    home_close(home);
+    api_host_close(api_host);
     event_tickets_end(&runtime->tickets);
     patterns_end(runtime);
     frames_end(runtime);
@@ -410,8 +410,8 @@ static enum err flush(hd_runtime *runtime,
     runtime->busy++;
     enum err err;
     do {
-        err = home_flush(runtime->home, deadline, detail);
-    } while (err == ERR_OK && own_writes_try_again(runtime_inside(runtime)));
+        err = api_host_flush(runtime->api_host, deadline, detail);
+    } while (err == ERR_OK && own_writes_try_again(runtime_core(runtime)));
     runtime->busy--;
     return err;
 }
@@ -421,7 +421,7 @@ hd_status hd_runtime_close(hd_runtime *runtime,
                            hd_error *error)
 {
     struct err_detail detail = {0};
-    enum err err = runtime_check_ground(runtime, &detail);
+    enum err err = runtime_check_toplevel(runtime, &detail);
     if (err != ERR_OK) {
         return error_report(error, err, &detail);
     }
@@ -442,7 +442,7 @@ void hd_runtime_free(hd_runtime *runtime)
         runtime->busy > 0) {
         return;
     }
-    if (runtime->home != NULL) {
+    if (runtime->api_host != NULL) {
         end(runtime);
     }
     runtime->object.kind = OBJECT_RELEASED;
@@ -458,7 +458,7 @@ hd_status hd_runtime_move(hd_runtime *runtime)
         runtime->busy > 0) {
         return HD_MISUSE;
     }
-    if (runtime->home == NULL) {
+    if (runtime->api_host == NULL) {
         return HD_CLOSED;
     }
     runtime->thread = thrd_current();

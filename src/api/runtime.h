@@ -1,19 +1,21 @@
 /* The record behind hd_runtime.
  *
- *   R1  `home` is there as long as the runtime is open.
- *   R2  The record is there as long as the handle of the runtime or one of its
- *       objects is.
- *   R3  `run` is the innermost run, handling or edit that calls a function of
- *       the program; NULL: this is the ground, where everything is allowed.
- *   R4  `busy` counts the calls of this library that are under way and may
- *       call back: nothing of the runtime may be stepped or closed inside. */
+ *   api-runtime-1  `api_host` is there as long as the runtime is open.
+ *   api-runtime-2  The record is there as long as the handle of the runtime or
+ *                  one of its objects is.
+ *   api-runtime-3  `run` is the innermost run, handling or edit that calls a
+ *                  function of the program; NULL: this is the top level, where
+ *                  everything is allowed.
+ *   api-runtime-4  `busy` counts the calls of this library that are under way
+ *                  and may call back: nothing of the runtime may be stepped or
+ *                  closed inside. */
 
 #ifndef API_RUNTIME_H
 #define API_RUNTIME_H
 
 #include <threads.h>
 
-#include "api/home.h"
+#include "api/api_host.h"
 #include "api/object.h"
 #include "base/vec.h"
 #include "front/frame.h"
@@ -22,19 +24,19 @@ struct hd_builder;
 struct hd_run;
 
 struct hd_runtime {
-    struct object object; /* not in its own objects */
-    struct home *home;    /* R1 */
+    struct object object;      /* not in its own objects */
+    struct api_host *api_host; /* api-runtime-1 */
     thrd_t thread;
-    size_t keepers; /* R2 */
+    size_t keepers; /* api-runtime-2 */
     struct list objects;
     struct object_shelf shelves[OBJECT_SHELVES];
-    struct hd_run *run;                /* R3 */
+    struct hd_run *run;                /* api-runtime-3 */
     struct call_frame toplevel;        /* where there is none */
     VEC(struct hd_run *) frames;       /* by depth, to be used again */
     size_t depth;                      /* of them, in use */
     VEC(struct hd_builder *) builders; /* likewise, of build functions */
     size_t building;
-    unsigned busy;       /* R4 */
+    unsigned busy;       /* api-runtime-4 */
     unsigned starting;   /* `busy` when a task is begun; 0: none is */
     struct list tickets; /* of events that have not ended: api/event.h */
     struct list wraps;   /* api/pattern.h */
@@ -57,23 +59,23 @@ void runtime_keep(hd_runtime *runtime);
 void runtime_let_go(hd_runtime *runtime);
 
 /* The runtime inside, of an open one. */
-static inline struct runtime *runtime_inside(const hd_runtime *runtime)
+static inline struct runtime *runtime_core(const hd_runtime *runtime)
 {
-    return home_runtime(runtime->home);
+    return api_host_runtime(runtime->api_host);
 }
 
 static inline struct sched *runtime_sched(const hd_runtime *runtime)
 {
-    return runtime_inside(runtime)->sched;
+    return runtime_core(runtime)->sched;
 }
 
 /* Open, in its thread, and nothing of the program is called from it: OK,
  * ARGUMENT, MISUSE, CLOSED. */
-MUST_CHECK enum err runtime_check_ground(const hd_runtime *runtime,
-                                         struct err_detail *detail);
+MUST_CHECK enum err runtime_check_toplevel(const hd_runtime *runtime,
+                                           struct err_detail *detail);
 
 /* Whether something may be written, registered or removed now: in a frame, or
- * on the ground, but not from another callback (MISUSE). */
+ * at the top level, but not from another callback (MISUSE). */
 MUST_CHECK enum err runtime_check_writing(const hd_runtime *runtime,
                                           struct err_detail *detail);
 

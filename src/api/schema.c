@@ -22,7 +22,7 @@ static enum err compile(const hd_value *source,
                          : schema_fault_tell(&fault, "the schema", detail);
 }
 
-/* A schema is no data: it is set on the ground. */
+/* A schema is no data: it is set at the top level. */
 static enum err begin(const hd_cell *cell,
                       const char *name,
                       const hd_value *source,
@@ -32,7 +32,7 @@ static enum err begin(const hd_cell *cell,
     *out = NULL;
     enum err err = cell_check(cell, name, detail);
     if (err == ERR_OK) {
-        err = runtime_check_ground(cell->object.runtime, detail);
+        err = runtime_check_toplevel(cell->object.runtime, detail);
     }
     return err != ERR_OK ? err : compile(source, out, detail);
 }
@@ -51,7 +51,7 @@ hd_status hd_cell_set_schema(hd_cell *cell,
             .schema = compiled,
             .fills = fills,
         };
-        schemas_set(runtime_inside(cell->object.runtime), &option);
+        schemas_set(runtime_core(cell->object.runtime), &option);
     }
     schema_unref(compiled);
     return cell_report(error, err, &detail, cell);

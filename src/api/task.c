@@ -1,9 +1,11 @@
 /* Tasks: declaring one, and the handle of each piece of work that was begun.
  *
- *   T1  A handle has the task inside until its end, which is told there once:
- *       also if nobody wants it any more, and after the end of the runtime.
- *   T2  An end is written from the ground, or while a task is begun, which is
- *       no part of any run. Elsewhere it is refused, and nothing happens. */
+ *   api-task-1  A handle has the task inside until its end, which is told there
+ *               once: also if nobody wants it any more, and after the end of
+ *               the runtime.
+ *   api-task-2  An end is written from the top level, or while a task is begun,
+ *               which is no part of any run. Elsewhere it is refused, and
+ *               nothing happens. */
 
 #include "runtime/task.h"
 #include "api/build.h"
@@ -14,7 +16,7 @@
 
 struct hd_task {
     struct object object;
-    struct task *inside; /* NULL: has ended (T1) */
+    struct task *inside; /* NULL: has ended (api-task-1) */
     bool unwanted;       /* it was cancelled */
     struct value key;
     void *user;
@@ -24,8 +26,8 @@ struct hd_task {
 
 static void start(void *ctx, struct task *inside, struct value input)
 {
-    const struct doer *doer = ctx;
-    hd_runtime *runtime = doer->runtime;
+    const struct callback *callback = ctx;
+    hd_runtime *runtime = callback->runtime;
     hd_task *task = object_new(runtime, OBJECT_TASK, sizeof *task, NULL);
     task->inside = inside;
     task->key = value_ref(task_key(inside));
@@ -33,7 +35,7 @@ static void start(void *ctx, struct task *inside, struct value input)
     hd_value *given = handle_new_adopt(value_ref(input));
     const unsigned starting = runtime->starting;
     runtime->starting = ++runtime->busy;
-    doer->start(task, given, doer->context);
+    callback->start(task, given, callback->context);
     runtime->busy--;
     runtime->starting = starting;
     hd_value_unref(given);
@@ -42,15 +44,15 @@ static void start(void *ctx, struct task *inside, struct value input)
 /* It may be the run of a node in which somebody notices. */
 static void cancelled(void *ctx, struct task *inside)
 {
-    const struct doer *doer = ctx;
-    hd_runtime *runtime = doer->runtime;
+    const struct callback *callback = ctx;
+    hd_runtime *runtime = callback->runtime;
     hd_task *task = task_user(inside);
     task->unwanted = true;
-    if (doer->cancelled != NULL) {
+    if (callback->cancelled != NULL) {
         struct hd_run *run = runtime->run;
         runtime->run = NULL;
         runtime->busy++;
-        doer->cancelled(task, doer->context);
+        callback->cancelled(task, callback->context);
         runtime->busy--;
         runtime->run = run;
     }
@@ -80,16 +82,16 @@ hd_status hd_build_task(hd_builder *builder,
                                options != NULL ? options->input : NULL,
                                "input");
     if (d.err == ERR_OK) {
-        struct doer *doer = declaration_doer(&d);
-        doer->start = options->start;
-        doer->cancelled = options->cancelled;
+        struct callback *callback = declaration_doer(&d);
+        callback->start = options->start;
+        callback->cancelled = options->cancelled;
         const struct builder_task task = {
             .name = d.key,
             .input = input,
             .start = start,
             .cancelled = cancelled,
-            .ctx = doer,
-            .release = doer_gone,
+            .ctx = callback,
+            .release = callback_gone,
             .fingerprint = declaration_fingerprint(&d),
             .retries = options->retries,
             .backoff = options->backoff_ms,
@@ -102,7 +104,8 @@ hd_status hd_build_task(hd_builder *builder,
 
 /* -- The end ------------------------------------------------------------- */
 
-/* Whether it can be told now: T2. What nobody wants is told to nobody. */
+/* Whether it can be told now: api-task-2. What nobody wants is told to
+ * nobody. */
 static bool may_end(const hd_task *task)
 {
     const hd_runtime *runtime = task->object.runtime;

@@ -149,7 +149,7 @@ void *arena_take_from_next_chunk(struct arena *arena, size_t size)
     arena->chunk = chunk;
     arena->next = chunk_start(chunk);
     arena->room = chunk->size;
-    return arena_take(arena, 0, size); /* aligned for anybody: A3 */
+    return arena_take(arena, 0, size); /* aligned for anybody: arena-3 */
 }
 
 void *arena_copy(struct arena *arena, const void *bytes, size_t count)

@@ -5,14 +5,14 @@
  * keep the memory, so that a round of work that needs no more than the previous
  * one allocates nothing.
  *
- *   A1  The chunks form a chain: `chunk` is being filled, those before it hold
- *       older allocations, those behind it are empty and wait for reuse. A
- *       `chunk` of NULL means that all of them are empty.
- *   A2  `next` is where the next allocation may start, and `room` bytes from
- *       there on are free; both are zero while `chunk` is NULL.
- *   A3  Every chunk starts on, and is a multiple of, ARENA_ALIGNMENT_MAX. So
- *       what fits into a chain of chunks fits into one chunk of the same total,
- *       at any address.
+ *   arena-1  The chunks form a chain: `chunk` is being filled, those before it
+ *            hold older allocations, those behind it are empty and wait for
+ *            reuse. A `chunk` of NULL means that all of them are empty.
+ *   arena-2  `next` is where the next allocation may start, and `room` bytes
+ *            from there on are free; both are zero while `chunk` is NULL.
+ *   arena-3  Every chunk starts on, and is a multiple of, ARENA_ALIGNMENT_MAX.
+ *            So what fits into a chain of chunks fits into one chunk of the
+ *            same total, at any address.
  *
  * All zero is an empty arena that owns nothing. Under AddressSanitizer, memory
  * that was not allocated since the last rewind is poisoned.
@@ -54,7 +54,7 @@ enum {
 
 struct arena_chunk {
     _Alignas(max_align_t) struct arena_chunk *next;
-    size_t size; /* bytes for allocations: A3 */
+    size_t size; /* bytes for allocations: arena-3 */
 };
 
 struct arena {
@@ -63,9 +63,9 @@ struct arena {
 
     /* State. */
     struct arena_chunk *first;
-    struct arena_chunk *chunk; /* A1 */
-    char *next;                /* A2 */
-    size_t room;               /* A2 */
+    struct arena_chunk *chunk; /* arena-1 */
+    char *next;                /* arena-2 */
+    size_t room;               /* arena-2 */
     size_t capacity;           /* the sizes of all chunks together */
 };
 
@@ -126,7 +126,7 @@ static inline void *arena_alloc(struct arena *arena, size_t size)
 /* A copy of `count` bytes, for an object of any type. */
 void *arena_copy(struct arena *arena, const void *bytes, size_t count);
 
-/* True if A1 to A3 hold. Walks the chunks. */
+/* True if arena-1 to arena-3 hold. Walks the chunks. */
 bool arena_check(const struct arena *arena);
 
 #endif

@@ -139,7 +139,8 @@ struct bucket_item *bucket_queue_pop_from(struct bucket_queue *queue,
     return item;
 }
 
-/* Q1 and Q4 for one bucket; adds its items to *count. */
+/* bucket-queue-1 and bucket-queue-4 for one bucket; adds its items to
+ * *count. */
 static bool check_bucket(const struct bucket_queue *queue,
                          uint32_t key,
                          size_t *count)

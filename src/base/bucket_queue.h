@@ -7,11 +7,13 @@
  * between the least and the greatest key in use. Everything but that search is
  * O(1). Items with equal keys leave in FIFO order.
  *
- *   Q1  A bucket is a ring of its items, from the oldest on; its bit is set
- *       exactly if it has one.
- *   Q2  A bit of the upper map is set exactly if its word is not zero.
- *   Q3  low <= key <= high for every item's key.
- *   Q4  item->place is its key + 1 while it is in a queue, and 0 otherwise.
+ *   bucket-queue-1  A bucket is a ring of its items, from the oldest on; its
+ *                   bit is set exactly if it has one.
+ *   bucket-queue-2  A bit of the upper map is set exactly if its word is not
+ *                   zero.
+ *   bucket-queue-3  low <= key <= high for every item's key.
+ *   bucket-queue-4  item->place is its key + 1 while it is in a queue, and 0
+ *                   otherwise.
  *
  * All zero is an empty queue that owns nothing, and a zeroed item is in no
  * queue. Memory grows to the greatest key seen, by doubling, and is kept until
@@ -36,8 +38,8 @@
 
 /* Embedded in queued objects. */
 struct bucket_item {
-    struct list_node links; /* Q1; meaningless outside a queue */
-    uint32_t place;         /* Q4 */
+    struct list_node links; /* bucket-queue-1; meaningless outside a queue */
+    uint32_t place;         /* bucket-queue-4 */
 };
 
 struct bucket {
@@ -50,8 +52,8 @@ struct bucket_queue {
     uint64_t *used_words;   /* one bit per word of `used` */
     size_t capacity;        /* in keys; 0, or a power of two from 64 on */
     size_t count;
-    uint32_t low;  /* Q3; meaningless in an empty queue */
-    uint32_t high; /* Q3; likewise */
+    uint32_t low;  /* bucket-queue-3; meaningless in an empty queue */
+    uint32_t high; /* bucket-queue-3; likewise */
 };
 
 static inline bool bucket_item_is_queued(const struct bucket_item *item)
@@ -101,7 +103,7 @@ static inline void bucket_clear_used(struct bucket_queue *queue, uint32_t key)
     }
 }
 
-/* Q3 for one more key, before it is counted. */
+/* bucket-queue-3 for one more key, before it is counted. */
 static inline void bucket_widen_marks(struct bucket_queue *queue, uint32_t key)
 {
     if (queue->count == 0) {
@@ -214,7 +216,8 @@ static inline struct bucket_item *bucket_queue_pop(struct bucket_queue *queue)
     return bucket_queue_pop_from(queue, 0);
 }
 
-/* True if Q1 to Q4 hold. Walks all keys and all items. */
+/* True if bucket-queue-1 to bucket-queue-4 hold. Walks all keys and all
+ * items. */
 bool bucket_queue_check(const struct bucket_queue *queue);
 
 #endif

@@ -39,7 +39,7 @@ void buf_grow(struct buf *buf, size_t more)
     }
     buf->at = mem_resize(buf->at, buf->capacity, capacity);
     buf->capacity = capacity;
-    buf->at[buf->length] = '\0'; /* B1, also if nothing is added */
+    buf->at[buf->length] = '\0'; /* buf-1, also if nothing is added */
 }
 
 void buf_append_text(struct buf *buf, const char *text)

@@ -1,8 +1,9 @@
 /* A growable byte string: the builder behind every text we write.
  *
- *   B1  at[length] is a zero byte whenever at is not NULL, so the content can
- *       be passed to a C function; the content itself may hold zero bytes.
- *   B2  length < capacity, or both are 0.
+ *   buf-1  at[length] is a zero byte whenever at is not NULL, so the content
+ *          can be passed to a C function; the content itself may hold zero
+ *          bytes.
+ *   buf-2  length < capacity, or both are 0.
  *
  * All zero is an empty builder that owns nothing. */
 

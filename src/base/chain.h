@@ -4,9 +4,9 @@
  * list, and a link can still be removed in O(1) without its head. All zero is
  * an empty chain and a link that is in none.
  *
- *   C1  *link->back == link, and link->next == NULL or
- *       link->next->back == &link->next.
- *   C2  A link that is in no chain has a `back` of NULL.
+ *   chain-1  *link->back == link, and link->next == NULL or link->next->back ==
+ *            &link->next.
+ *   chain-2  A link that is in no chain has a `back` of NULL.
  *
  * Not here: the other end, and an order (a push goes to the front). */
 

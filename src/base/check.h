@@ -19,8 +19,8 @@
 
 /* The same for a function that may be called often; and a function that is
  * always inlined, separate only for readability. */
-#define APART  __attribute__((noinline))
-#define WITHIN inline __attribute__((always_inline))
+#define NOINLINE      __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Reports one line to the panic hook, or to stderr where none is set, and
  * aborts. The only place of the library that ends the process. */

@@ -4,10 +4,10 @@
  * CONTAINER_OF leads back from the node. Everything but list_check is O(1) and
  * inline.
  *
- *   L1  A list is a ring through its own head: no pointer is ever NULL, so no
- *       operation has a special case for an end.
- *   L2  node->next->prev == node and node->prev->next == node.
- *   L3  A node that is in no list points to itself: a ring of one.
+ *   base-list-1  A list is a ring through its own head: no pointer is ever
+ *                NULL, so no operation has a special case for an end.
+ *   base-list-2  node->next->prev == node and node->prev->next == node.
+ *   base-list-3  A node that is in no list points to itself: a ring of one.
  *
  * Not here: ownership and length. A list whose nodes point back to its head
  * must not move in memory, and a node must be removed before it is freed. A
@@ -145,7 +145,7 @@ static inline void list_splice_back(struct list *list, struct list *from)
          (node) != &(list)->head;                        \
          (node) = node##_next, node##_next = (node)->next)
 
-/* True if L2 holds all around. Walks the list. */
+/* True if base-list-2 holds all around. Walks the list. */
 static inline bool list_check(const struct list *list)
 {
     const struct list_node *node = &list->head;

@@ -3,11 +3,12 @@
  * The library owns no stream: the embedder decides where lines go, and without
  * a hook they are dropped.
  *
- *   W1  The hook is called once per line, with the complete line: terminated,
- *       without a newline or another control character, whatever the arguments
- *       held, and at most LOG_LINE_SIZE - 1 bytes long.
- *   W2  A line below the threshold costs a comparison: its arguments are not
- *       evaluated.
+ *   base-log-1  The hook is called once per line, with the complete line:
+ *               terminated, without a newline or another control character,
+ *               whatever the arguments held, and at most LOG_LINE_SIZE - 1
+ *               bytes long.
+ *   base-log-2  A line below the threshold costs a comparison: its arguments
+ *               are not evaluated.
  *
  * All zero is a log that wants nothing. Writing allocates nothing. */
 

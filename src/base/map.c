@@ -35,7 +35,7 @@ void map_clear(struct map *map)
     }
 }
 
-/* Into the first free slot from the item's home; M1 promises one. */
+/* Into the first free slot from the item's home; map-1 promises one. */
 static void place(struct map *map, uint64_t hash, void *item)
 {
     const size_t mask = map_capacity(map) - 1;
@@ -124,8 +124,8 @@ struct map_slot *map_next(const struct map *map, struct map_slot *slot)
     return at < capacity ? &map->slots[at] : NULL;
 }
 
-/* M3 in linear time, however equal the hashes are: an item is no further from
- * its home than the run of slots in use before it is long. */
+/* map-3 in linear time, however equal the hashes are: an item is no further
+ * from its home than the run of slots in use before it is long. */
 static bool check_probes(const struct map *map)
 {
     const size_t mask = map_capacity(map) - 1;
@@ -134,7 +134,7 @@ static bool check_probes(const struct map *map)
         start++;
     }
     if (start > mask) {
-        return false; /* M1: some slot is free */
+        return false; /* map-1: some slot is free */
     }
     size_t run = 0;
     size_t count = 0;

@@ -5,11 +5,11 @@
  * every key. The hash is stored beside the item: a probe touches an item only
  * when all 64 bits agree, and growing touches none.
  *
- *   M1  The capacity is 0 or a power of two, and count <= capacity * 3 / 4.
- *   M2  A slot is free exactly if its item is NULL.
- *   M3  From an item's home slot to its own no slot is free, so a probe may
- *       stop at the first free one. Removal moves later items back to keep
- *       this true; there are no tombstones.
+ *   map-1  The capacity is 0 or a power of two, and count <= capacity * 3 / 4.
+ *   map-2  A slot is free exactly if its item is NULL.
+ *   map-3  From an item's home slot to its own no slot is free, so a probe may
+ *          stop at the first free one. Removal moves later items back to keep
+ *          this true; there are no tombstones.
  *
  * Many equal hashes are correct, merely slow. All zero is an empty map that
  * owns nothing. Lookup, removal and clearing never allocate; the memory is
@@ -29,7 +29,7 @@
 
 struct map_slot {
     uint64_t hash;
-    void *item; /* M2 */
+    void *item; /* map-2 */
 };
 
 struct map {
@@ -63,7 +63,7 @@ static inline size_t map_capacity(const struct map *map)
     return map->slots != NULL ? (size_t)1 << map->capacity_log2 : 0;
 }
 
-/* M1, without the product that could overflow. */
+/* map-1, without the product that could overflow. */
 static inline bool map_has_room(const struct map *map, size_t count)
 {
     return count <= map_capacity(map) / 4 * 3;
@@ -159,7 +159,7 @@ struct map_slot *map_next(const struct map *map, struct map_slot *slot);
     for (struct map_slot * (slot) = map_next((map), NULL); (slot) != NULL; \
          (slot) = map_next((map), (slot)))
 
-/* True if M1 to M3 hold. Walks the table. */
+/* True if map-1 to map-3 hold. Walks the table. */
 bool map_check(const struct map *map);
 
 #endif

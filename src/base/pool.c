@@ -59,7 +59,7 @@ void pool_free(struct pool *pool, void *record, size_t size)
 
 void pool_release(struct pool *pool)
 {
-    CHECK(pool->count == 0); /* P3 */
+    CHECK(pool->count == 0); /* pool-3 */
     while (pool->blocks != NULL) {
         struct pool_block *block = pool->blocks;
         pool->blocks = block->before;

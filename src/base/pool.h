@@ -5,9 +5,9 @@
  * adjacent. Freed records are kept in a chain for reuse. Blocks grow with the
  * number in use, and are freed with the pool.
  *
- *   P1  `free` is a chain through the first word of the records in it.
- *   P2  A record is zero when it is allocated.
- *   P3  All records are freed before the pool is released.
+ *   pool-1  `free` is a chain through the first word of the records in it.
+ *   pool-2  A record is zero when it is allocated.
+ *   pool-3  All records are freed before the pool is released.
  *
  * All zero is an empty pool that owns nothing. Under AddressSanitizer every
  * record is a separate allocation, so that a use after free is detected.
@@ -29,7 +29,7 @@ struct pool_record {
 };
 
 struct pool {
-    struct pool_record *free; /* P1 */
+    struct pool_record *free; /* pool-1 */
     char *next;               /* of the last block, not used yet, */
     char *end;                /* and the end of it */
     struct pool_block *blocks;
@@ -57,7 +57,7 @@ static inline void pool_make_zero(char *record, size_t size)
 
 /* Bulk creation soon reaches uncached memory: prefetches that of a record some
  * steps ahead, which may be behind the end of the block. */
-static inline void pool_bring_near(const char *next, size_t size)
+static inline void pool_prefetch(const char *next, size_t size)
 {
     const size_t line = 64;
     const size_t steps = 4;
@@ -77,7 +77,7 @@ static inline void *pool_new(struct pool *pool, size_t size)
     } else if (LIKELY(pool->next != pool->end)) {
         record = pool->next;
         pool->next += size;
-        pool_bring_near(record, size);
+        pool_prefetch(record, size);
     } else {
         record = pool_begin_block(pool, size);
     }

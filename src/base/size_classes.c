@@ -36,7 +36,7 @@ static void *cut(struct size_classes *classes, size_t bytes)
         }
         memcpy(block, &classes->blocks, sizeof classes->blocks);
         classes->blocks = block;
-        classes->next = block + SIZE_CLASS_STEP; /* C2 */
+        classes->next = block + SIZE_CLASS_STEP; /* size-classes-2 */
         classes->end = block + BLOCK_BYTES;
     }
     void *record = classes->next;
@@ -53,7 +53,10 @@ static void *take(void *ctx, size_t size)
     const size_t class = class_of(size);
     void *record = classes->free[class];
     if (LIKELY(record != NULL)) {
-        memcpy(&classes->free[class], record, sizeof record); /* C1 */
+        memcpy(&classes->free[class],
+               record,
+               sizeof record); /*
+                                  size-classes-1 */
         return record;
     }
     return cut(classes, class * SIZE_CLASS_STEP);
@@ -67,7 +70,7 @@ static void release(void *ctx, void *record, size_t size)
         return;
     }
     const size_t class = class_of(size);
-    memcpy(record, &classes->free[class], sizeof record); /* C1 */
+    memcpy(record, &classes->free[class], sizeof record); /* size-classes-1 */
     classes->free[class] = record;
 }
 

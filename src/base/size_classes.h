@@ -6,8 +6,9 @@
  * come from the previous hooks. Released records are kept for the next one of
  * their size: the blocks stay until the process ends.
  *
- *   C1  A released record begins with the address of the next one of its size.
- *   C2  A record is aligned to 16 bytes.
+ *   size-classes-1  A released record begins with the address of the next one
+ *                   of its size.
+ *   size-classes-2  A record is aligned to 16 bytes.
  *
  * Under AddressSanitizer every record is a separate allocation, so that a use
  * after free is detected.
@@ -27,7 +28,7 @@ enum {
 /* All zero is empty. */
 struct size_classes {
     struct mem_hooks behind;
-    void *free[SIZE_CLASS_MAX / SIZE_CLASS_STEP + 1]; /* C1 */
+    void *free[SIZE_CLASS_MAX / SIZE_CLASS_STEP + 1]; /* size-classes-1 */
     char *next;   /* of the last block, not used yet, */
     char *end;    /* and the end of it */
     void *blocks; /* a chain through their first words */

@@ -110,8 +110,8 @@ int get_run(const struct options *options)
     code =
         visit_open(&visit,
                    options,
-                   option_is_given(options, OPTION_STORED) ? FOLDER_READ_ONLY
-                                                           : FOLDER_EXISTING);
+                   option_is_given(options, OPTION_STORED) ? DATA_DIR_READ_ONLY
+                                                           : DATA_DIR_EXISTING);
     return visit_close(&visit, code == CODE_OK ? get(&visit) : code);
 }
 
@@ -152,8 +152,8 @@ int watch_run(const struct options *options)
     code =
         visit_open(&visit,
                    options,
-                   option_is_given(options, OPTION_STORED) ? FOLDER_READ_ONLY
-                                                           : FOLDER_EXISTING);
+                   option_is_given(options, OPTION_STORED) ? DATA_DIR_READ_ONLY
+                                                           : DATA_DIR_EXISTING);
     return visit_close(&visit, code == CODE_OK ? follow(&visit) : code);
 }
 
@@ -370,7 +370,7 @@ int set_run(const struct options *options)
     }
     struct visit visit = {.immediate = true};
     struct setting setting = {0};
-    code = visit_open(&visit, options, FOLDER_EXISTING);
+    code = visit_open(&visit, options, DATA_DIR_EXISTING);
     return visit_close(&visit, code == CODE_OK ? set(&visit, &setting) : code);
 }
 
@@ -597,7 +597,7 @@ int send_run(const struct options *options)
                           !timers_are_given(options),
     };
     struct sending sending = {0};
-    code = visit_open(&visit, options, FOLDER_EXISTING);
+    code = visit_open(&visit, options, DATA_DIR_EXISTING);
     code =
         visit_close(&visit,
                     code == CODE_OK ? send(&visit, payload, &sending) : code);

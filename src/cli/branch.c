@@ -9,7 +9,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/folder.h"
+#include "host/data_dir.h"
 #include "host/system.h"
 #include "runtime/piece.h"
 #include "store/merge.h"
@@ -26,26 +26,26 @@ static const char main_name[] = "main";
 /* -- Opening ------------------------------------------------------------- */
 
 static int open_engine(const struct options *options,
-                       enum folder_access access,
+                       enum data_dir_access access,
                        struct engine *engine)
 {
     const char *folder = look_folder(options);
     const char *space = look_space(options);
     struct err_detail detail = {0};
     struct buf path = {0};
-    enum err err = folder_open(folder, access, &detail);
+    enum err err = data_dir_open(folder, access, &detail);
     if (err == ERR_OK) {
-        err = folder_find(folder, space, access, &detail);
+        err = data_dir_find(folder, space, access, &detail);
     }
     if (err == ERR_OK) {
-        folder_path(folder, space, &path);
+        data_dir_path(folder, space, &path);
         const struct engine_options settings = {
             .path = buf_text(&path),
-            .read_only = access == FOLDER_READ_ONLY,
+            .read_only = access == DATA_DIR_READ_ONLY,
         };
         err = engine_open(engine, &settings, &detail);
         if (err != ERR_OK) {
-            err = folder_explain(folder, space, &detail);
+            err = data_dir_explain(folder, space, &detail);
         }
     }
     buf_release(&path);
@@ -117,7 +117,7 @@ static int run_create(const struct options *options)
         return report_usage(options, "a new branch cannot be named main");
     }
     if (code == CODE_OK) {
-        code = open_engine(options, FOLDER_EXISTING, &engine);
+        code = open_engine(options, DATA_DIR_EXISTING, &engine);
     }
     if (code != CODE_OK) {
         return code;
@@ -139,7 +139,7 @@ static int run_rm(const struct options *options)
 {
     struct engine engine;
     struct err_detail detail = {0};
-    int code = open_engine(options, FOLDER_EXISTING, &engine);
+    int code = open_engine(options, DATA_DIR_EXISTING, &engine);
     if (code != CODE_OK) {
         return code;
     }
@@ -179,7 +179,7 @@ static int run_list(const struct options *options)
     struct engine engine;
     struct err_detail detail = {0};
     struct value all = VALUE_NONE;
-    int code = open_engine(options, FOLDER_READ_ONLY, &engine);
+    int code = open_engine(options, DATA_DIR_READ_ONLY, &engine);
     if (code != CODE_OK) {
         return code;
     }
@@ -233,7 +233,7 @@ static int run_diff(const struct options *options)
     struct value all = VALUE_NONE;
     int code = check_count(options, 2);
     if (code == CODE_OK) {
-        code = open_engine(options, FOLDER_READ_ONLY, &engine);
+        code = open_engine(options, DATA_DIR_READ_ONLY, &engine);
     }
     if (code != CODE_OK) {
         return code;
@@ -354,8 +354,8 @@ static enum err add_elements(struct merging *merging,
     return err;
 }
 
-/* A list whose elements are pieces (S6 of runtime/spread.h) is data: it says
- * which states are whose. Any other can be made again. */
+/* A list whose elements are pieces (keyed-list-6 of runtime/keyed_list.h) is
+ * data: it says which states are whose. Any other can be made again. */
 static enum err add_list(struct merging *merging,
                          struct value name,
                          struct value cell,
@@ -573,7 +573,7 @@ static int run_merge(const struct options *options)
     struct engine engine;
     int code = check_count(options, 2);
     if (code == CODE_OK) {
-        code = open_engine(options, FOLDER_EXISTING, &engine);
+        code = open_engine(options, DATA_DIR_EXISTING, &engine);
     }
     if (code != CODE_OK) {
         return code;

@@ -11,10 +11,10 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/folder.h"
+#include "host/data_dir.h"
 #include "inspect/collection_check.h"
-#include "store/mend.h"
 #include "store/rebuild.h"
+#include "store/repair_text.h"
 #include "store/spaces.h"
 #include "store/verify.h"
 #include "store/wal.h"
@@ -123,7 +123,7 @@ static enum err note_mangled(struct checking *checking,
                              struct err_detail *detail)
 {
     uint64_t mangled = 0;
-    const enum err err = engine_count_mangled(engine, &mangled, detail);
+    const enum err err = engine_count_invalid_text(engine, &mangled, detail);
     if (err == ERR_OK && mangled > 0) {
         struct buf sentence = {0};
         display_count(&sentence, mangled, "row");
@@ -320,10 +320,13 @@ int check_run(const struct options *options)
     };
     space_files files = {0};
     struct err_detail detail = {0};
-    enum err err = folder_open(look_folder(options), FOLDER_READ_ONLY, &detail);
+    enum err err =
+        data_dir_open(look_folder(options), DATA_DIR_READ_ONLY, &detail);
     if (err == ERR_OK && space != NULL) {
-        err =
-            folder_find(look_folder(options), space, FOLDER_READ_ONLY, &detail);
+        err = data_dir_find(look_folder(options),
+                            space,
+                            DATA_DIR_READ_ONLY,
+                            &detail);
     }
     if (err == ERR_OK) {
         err = spaces_list(look_folder(options), &files, &detail);

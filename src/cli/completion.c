@@ -364,7 +364,7 @@ static int names_run(const struct options *options,
                             of != NULL ? "PIECE" : "no operands");
     }
     struct visit visit = {0};
-    int code = visit_open(&visit, options, FOLDER_READ_ONLY);
+    int code = visit_open(&visit, options, DATA_DIR_READ_ONLY);
     if (code == CODE_OK) {
         code = of != NULL ? print_parts(&visit, of) : print_pieces(&visit);
     }

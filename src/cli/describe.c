@@ -455,7 +455,7 @@ static int describe(const struct options *options,
     description->piece = options->operands[0].word;
     description->wanted =
         options->operand_count > 1 ? options->operands[1].word : NULL;
-    int code = visit_open(&visit, options, FOLDER_READ_ONLY);
+    int code = visit_open(&visit, options, DATA_DIR_READ_ONLY);
     if (code == CODE_OK) {
         code = visit_find(&visit, description->piece, &description->document);
     }

@@ -13,7 +13,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "host/folder.h"
+#include "host/data_dir.h"
 #include "host/presence.h"
 #include "host/system.h"
 #include "script/program.h"
@@ -245,7 +245,7 @@ static enum err look_at_files(struct examination *visit,
     const char *folder = look_folder(visit->options);
     space_files files = {0};
     struct value list = value_empty_array();
-    enum err err = folder_open(folder, FOLDER_READ_ONLY, detail);
+    enum err err = data_dir_open(folder, DATA_DIR_READ_ONLY, detail);
     if (err == ERR_OK) {
         err = spaces_list(folder, &files, detail);
     }

@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/timers.h"
-#include "store/own_process.h"
+#include "store/sqlite_setup.h"
 
 const struct command *command_find(const struct command *group,
                                    const char *name)
@@ -560,7 +560,7 @@ static void own_process(void)
     static struct size_classes classes;
     const struct mem_hooks hooks = size_classes_hooks(&classes);
     mem_set_hooks(&hooks);
-    store_own_process();
+    store_setup_sqlite();
 }
 
 int main(int argc, char **argv)

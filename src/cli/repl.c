@@ -235,7 +235,7 @@ static int converse(struct visit *visit)
 int repl_run(const struct options *options)
 {
     struct visit visit = {.interactive = true, .handles_events = true};
-    int code = visit_open(&visit, options, FOLDER_CREATE);
+    int code = visit_open(&visit, options, DATA_DIR_CREATE);
     if (code == CODE_OK) {
         visit_begin_program(&visit);
         code = add_pieces(&visit);

@@ -409,13 +409,13 @@ static void tell_runs(const struct running *running, bool is_settled)
 }
 
 /* Once it is at rest for the first time, and everything is up to date. What
- * keeps it from that, a failure or a circle, is told by itself. */
+ * keeps it from that, a failure or a cycle, is told by itself. */
 static void tell_rest(struct running *running)
 {
     const struct runtime *runtime = live_runtime(running->visit.live);
     if (running->told || !runtime_is_idle(runtime) ||
         running->visit.faults.count > 0 ||
-        scheduler_is_backing_off(runtime->sched)) {
+        sched_is_backing_off(runtime->sched)) {
         return;
     }
     running->told = true;
@@ -473,7 +473,7 @@ static int begin(struct running *running,
         .kept = kept,
     };
     running->told = false;
-    int code = visit_open(visit, running->options, FOLDER_CREATE);
+    int code = visit_open(visit, running->options, DATA_DIR_CREATE);
     if (kept == NULL) { /* before it is read: it may change meanwhile */
         clear_stamps(running);
         add_stamp(running, running->file);

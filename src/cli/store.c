@@ -266,20 +266,20 @@ struct log_printer {
 };
 
 /* "3  commit  s1 #7  set of:a, patch of:b" */
-static void print_record(const struct effects *effects)
+static void print_record(const struct commit_record *commit_record)
 {
     struct buf line = {0};
     struct buf shown = {0};
-    if (effects->kind == EFFECTS_COMMIT) {
-        const struct text session = value_text(&effects->session);
+    if (commit_record->kind == RECORD_COMMIT) {
+        const struct text session = value_text(&commit_record->session);
         buf_printf(&line,
                    "%6" PRIu64 "  %.*s #%" PRIu64 " ",
-                   effects->seq,
+                   commit_record->seq,
                    (int)session.length,
                    session.at,
-                   effects->local_seq);
-        for (size_t i = 0; i < effects->writes.count; i++) {
-            const struct effects_write *write = &effects->writes.at[i];
+                   commit_record->local_seq);
+        for (size_t i = 0; i < commit_record->writes.count; i++) {
+            const struct record_write *write = &commit_record->writes.at[i];
             const struct text id = value_text(&write->id);
             buf_printf(&line,
                        "%s %s %.*s",
@@ -291,9 +291,9 @@ static void print_record(const struct effects *effects)
     } else {
         buf_printf(&line,
                    "     -  %s",
-                   effects->kind == EFFECTS_FORK ? "fork" : "close");
+                   commit_record->kind == RECORD_FORK ? "fork" : "close");
     }
-    const struct text branch = value_text(&effects->branch);
+    const struct text branch = value_text(&commit_record->branch);
     if (branch.length > 0) {
         buf_printf(&line, "  on %.*s", (int)branch.length, branch.at);
     }
@@ -313,7 +313,7 @@ static enum err log_record(void *ctx, const struct history_record *record)
     if (option_is_given(printer->options, OPTION_JSON)) {
         look_print_adopt(printer->options, value_ref(record->record));
     } else {
-        print_record(record->effects);
+        print_record(record->commit_record);
     }
     return ERR_OK;
 }

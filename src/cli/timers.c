@@ -326,7 +326,7 @@ int timers_cancel_one(const struct options *options, const char *what)
     if (code == CODE_OK) {
         struct visit visit = {.immediate = true};
         struct cancelling cancelling = {0};
-        code = visit_open(&visit, options, FOLDER_EXISTING);
+        code = visit_open(&visit, options, DATA_DIR_EXISTING);
         code = visit_close(&visit,
                            code == CODE_OK
                                ? cancel(&visit, &cancelling, what, &chosen)

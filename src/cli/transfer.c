@@ -24,7 +24,7 @@ static const char *word(const struct options *options, size_t index)
 }
 
 static int open_transfer(const struct options *options,
-                         enum folder_access access,
+                         enum data_dir_access access,
                          struct transfer **out)
 {
     struct err_detail detail = {0};
@@ -127,7 +127,7 @@ int rm_run(const struct options *options)
     }
     int code = check_whole(options, word(options, 0));
     if (code == CODE_OK) {
-        code = open_transfer(options, FOLDER_EXISTING, &transfer);
+        code = open_transfer(options, DATA_DIR_EXISTING, &transfer);
     }
     bool yes = is_sure;
     if (code == CODE_OK && !is_sure) {
@@ -159,7 +159,7 @@ int rename_run(const struct options *options)
     struct err_detail detail = {0};
     int code = check_whole(options, word(options, 0));
     if (code == CODE_OK) {
-        code = open_transfer(options, FOLDER_EXISTING, &transfer);
+        code = open_transfer(options, DATA_DIR_EXISTING, &transfer);
     }
     if (code == CODE_OK && transfer_rename(transfer,
                                            word(options, 0),
@@ -212,7 +212,7 @@ int export_run(const struct options *options)
     const char *file = word(options, all ? 0 : 1);
     int code = piece != NULL ? check_whole(options, piece) : CODE_OK;
     if (code == CODE_OK) {
-        code = open_transfer(options, FOLDER_READ_ONLY, &transfer);
+        code = open_transfer(options, DATA_DIR_READ_ONLY, &transfer);
     }
     if (code == CODE_OK &&
         transfer_export(transfer, piece, &text, &counts, &detail) != ERR_OK) {
@@ -241,7 +241,7 @@ int import_run(const struct options *options)
     struct buf piece = {0};
     int code = input_text(options, 0, &text);
     if (code == CODE_OK) {
-        code = open_transfer(options, FOLDER_CREATE, &transfer);
+        code = open_transfer(options, DATA_DIR_CREATE, &transfer);
     }
     const struct transfer_import import = {
         .text = buf_text(&text),

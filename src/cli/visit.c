@@ -17,7 +17,7 @@
 #include "cli/report.h"
 #include "host/system.h"
 #include "host/wake.h"
-#include "sched/circle.h"
+#include "sched/cycle.h"
 #include "store/engine.h"
 #include "value/array.h"
 #include "value/object.h"
@@ -31,7 +31,7 @@ static const char folder_default[] = "./heddle-data";
 /* -- Signals ------------------------------------------------------------- */
 
 static volatile sig_atomic_t stopped;
-static bool damaged;                   /* K5: the file of a space is */
+static bool damaged;                   /* visit-5: the file of a space is */
 static struct live *volatile stopping; /* that a signal interrupts, or NULL */
 
 static void on_signal(int number)
@@ -117,12 +117,12 @@ static void on_run(void *ctx,
     }
 }
 
-static void on_circle(void *ctx, const struct circle *circle)
+static void on_cycle(void *ctx, const struct cycle *cycle)
 {
     struct visit *visit = ctx;
-    struct visit_circle told = {0};
-    circle_write(circle, &told.message);
-    vec_push(&visit->circles, told);
+    struct visit_cycle told = {0};
+    cycle_write(cycle, &told.message);
+    vec_push(&visit->cycles, told);
 }
 
 static void tell(const struct options *options,
@@ -147,11 +147,11 @@ bool visit_tell_faults(struct visit *visit)
                  buf_text(&fault->message));
         }
     }
-    VEC_FOREACH (&visit->circles, circle) {
-        if (!circle->told) {
-            circle->told = true;
+    VEC_FOREACH (&visit->cycles, cycle) {
+        if (!cycle->told) {
+            cycle->told = true;
             any = true;
-            (void)report_unsettled(visit->options, buf_text(&circle->message));
+            (void)report_unsettled(visit->options, buf_text(&cycle->message));
         }
     }
     return any;
@@ -562,7 +562,7 @@ static mono_ms tasks_wake(const void *ctx)
 }
 
 /* Each command knows the kinds, so that a pattern is the same in all of them;
- * those that only ask begin no task (K1). */
+ * those that only ask begin no task (visit-1). */
 static struct wake_outside begin_tasks(struct visit *visit)
 {
     const struct host_tasks_options options = {
@@ -580,7 +580,7 @@ static struct wake_outside begin_tasks(struct visit *visit)
 
 int visit_open(struct visit *visit,
                const struct options *options,
-               enum folder_access access)
+               enum data_dir_access access)
 {
     visit->options = options;
     visit->folder =
@@ -608,7 +608,7 @@ int visit_open(struct visit *visit,
                       : NULL,
         .hooks = {.ctx = visit,
                   .error = on_error,
-                  .circle = on_circle,
+                  .cycle = on_cycle,
                   .run = on_run},
         .policy = &policy,
         .immediate = visit->immediate,
@@ -706,10 +706,10 @@ int visit_close(struct visit *visit, int code)
         buf_release(&fault->message);
     }
     vec_release(&visit->faults);
-    VEC_FOREACH (&visit->circles, circle) {
-        buf_release(&circle->message);
+    VEC_FOREACH (&visit->cycles, cycle) {
+        buf_release(&cycle->message);
     }
-    vec_release(&visit->circles);
+    vec_release(&visit->cycles);
     visit_texts_release(&visit->texts);
     buf_release(&visit->file);
     visit->live = NULL;
@@ -749,11 +749,11 @@ int visit_settle(struct visit *visit)
     if (rest != LIVE_AT_REST) {
         return visit_report_wait(visit, "the work");
     }
-    if (!scheduler_is_backing_off(live_runtime(visit->live)->sched)) {
+    if (!sched_is_backing_off(live_runtime(visit->live)->sched)) {
         return CODE_OK;
     }
     (void)visit_tell_faults(visit);
-    return visit->circles.count > 0
+    return visit->cycles.count > 0
                ? CODE_UNSETTLED
                : report_unsettled(visit->options,
                                   "nodes keep invalidating each other: 'heddle "

@@ -2,7 +2,7 @@
  * pieces, read them and send to them.
  *
  *   struct visit visit;
- *   int code = visit_open(&visit, options, FOLDER_EXISTING, hooks);
+ *   int code = visit_open(&visit, options, DATA_DIR_EXISTING, hooks);
  *   if (code == CODE_OK) {
  *       code = visit_resume(&visit, "shopping");
  *   }
@@ -15,21 +15,21 @@
  * that says what to do. A piece keeps the name of its pattern's file as its
  * note, {"file": "/data/shopping.lua"}, so that every command can resume it.
  *
- *   K1  Effects run and tasks start in `heddle run` only: other commands do
- *       nothing outside that the next run would repeat.
+ *   visit-1  Effects run and tasks start in `heddle run` only: other commands
+ *            do nothing outside that the next run would repeat.
  *
- *   K2  Each wait has a deadline, and Ctrl-C and SIGTERM interrupt it. Then
- *       visit_was_stopped is true, and every wait is over.
+ *   visit-2  Each wait has a deadline, and Ctrl-C and SIGTERM interrupt it.
+ *            Then visit_was_stopped is true, and every wait is over.
  *
- *   K3  The failure of a node is reported when the work has come to rest, and
- *       only if the last run of that node has failed.
+ *   visit-3  The failure of a node is reported when the work has come to rest,
+ *            and only if the last run of that node has failed.
  *
- *   K4  A command that answers once brings its output up to date: no debounce
- *       or throttle applies in its process. A command that follows changes
- *       keeps the debounce and throttle of the pattern.
+ *   visit-4  A command that answers once brings its output up to date: no
+ *            debounce or throttle applies in its process. A command that
+ *            follows changes keeps the debounce and throttle of the pattern.
  *
- *   K5  A damaged file ends the command with CODE_IO, as a signal would:
- *       waiting does not repair it. */
+ *   visit-5  A damaged file ends the command with CODE_IO, as a signal would:
+ *            waiting does not repair it. */
 
 #ifndef CLI_VISIT_H
 #define CLI_VISIT_H
@@ -50,7 +50,7 @@ enum {
     VISIT_LOOK_MS = 500,
 };
 
-/* A node whose last run has failed (K3). */
+/* A node whose last run has failed (visit-3). */
 struct visit_fault {
     uint32_t ordinal;
     bool of_handler;
@@ -69,8 +69,8 @@ struct visit_source {
     struct program *program;
 };
 
-/* A reported cycle, which is reported once (sched/circle.h). */
-struct visit_circle {
+/* A reported cycle, which is reported once (sched/cycle.h). */
+struct visit_cycle {
     struct buf message;
     bool told;
 };
@@ -102,9 +102,9 @@ struct visit {
     bool lost; /* an event that a handler sent was not handled: exit code 1 */
     bool events_failed; /* the same for a failed handler, once reported */
     const struct program_function *functions; /* for effects; or NULL */
-    bool with_effects;                        /* K1 */
+    bool with_effects;                        /* visit-1 */
     bool handles_events;                      /* takes up stored events */
-    bool immediate;                           /* K4 */
+    bool immediate;                           /* visit-4 */
     bool interactive;
     bool showed_progress;
     bool goes_on;  /* the process continues after visit_close */
@@ -113,7 +113,7 @@ struct visit {
     bool gave_up;  /* it was reported that changes could not be stored */
     uint64_t runs; /* that were committed, of nodes of the piece */
     VEC(struct visit_fault) faults;
-    VEC(struct visit_circle) circles;
+    VEC(struct visit_cycle) cycles;
 };
 
 /* -- Life ---------------------------------------------------------------- */
@@ -123,7 +123,7 @@ struct visit {
  */
 int visit_open(struct visit *visit,
                const struct options *options,
-               enum folder_access access);
+               enum data_dir_access access);
 
 /* Waits until everything is confirmed, and ends the visit. Returns `code`, or
  * that of a new error. */
@@ -131,7 +131,7 @@ int visit_close(struct visit *visit, int code);
 
 void visit_texts_release(struct visit_texts *texts);
 
-/* Whether a signal came (K2), and the exit code for it. */
+/* Whether a signal came (visit-2), and the exit code for it. */
 bool visit_was_stopped(void);
 enum {
     VISIT_CODE_STOPPED = 130

@@ -32,9 +32,9 @@ static int pull(struct visit *visit, struct place *place)
         .no_auto_debounce = true,
         .clearance = value_bool(true), /* it shows nothing */
     };
-    struct node *node = scheduler_register(sched, &spec);
+    struct node *node = sched_register(sched, &spec);
     const int code = visit_settle(visit);
-    scheduler_remove(sched, node);
+    sched_remove(sched, node);
     return code;
 }
 

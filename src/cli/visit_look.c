@@ -59,13 +59,13 @@ void visit_look_begin(struct visit *visit,
         .ctx = look,
         .no_auto_debounce = true,
     };
-    look->node = scheduler_register(live_runtime(visit->live)->sched, &spec);
+    look->node = sched_register(live_runtime(visit->live)->sched, &spec);
 }
 
 void visit_look_end(struct visit_look *look)
 {
     if (look->node != NULL) {
-        scheduler_remove(live_runtime(look->visit->live)->sched, look->node);
+        sched_remove(live_runtime(look->visit->live)->sched, look->node);
         place_unref(look->place);
     }
     value_unref(look->seen);

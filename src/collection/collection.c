@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "collection/inside.h"
+#include "collection/collection_internal.h"
 #include "collection/sort_key.h"
 #include "value/array.h"
 #include "value/collection_id.h"

@@ -25,8 +25,9 @@
  *                 the existence of the row, and on the fields of the row that
  *                 indexes use, and on nothing else of the row.
  *   collection-6  If a write needs a document that is not loaded, the
- *                 transaction waits for it (T9 of replica/transaction.h), and
- *                 the call returns OK: it is repeated.
+ *                 transaction waits for it (transaction-9 of
+ *                 replica/transaction.h), and the call returns OK: it is
+ *                 repeated.
  *
  * A field that a row does not have counts as null in an index. */
 

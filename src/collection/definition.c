@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "collection/collection.h"
-#include "collection/inside.h"
+#include "collection/collection_internal.h"
 #include "replica/overlay.h"
 #include "replica/space.h"
 #include "value/array.h"

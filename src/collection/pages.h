@@ -7,8 +7,8 @@
  *
  *   pages-1  A page has the sort keys from its own lowest one up to its fence.
  *            Its id is derived from its ordering, its level and its lowest sort
- *            key, so a page is found without a stored link. The first page of
- *            a level begins with "".
+ *            key, so a page is found without a stored link. The first page of a
+ *            level begins with "".
  *   pages-2  A page that is too full is split: its upper half moves to a new
  *            page, whose lowest sort key becomes its fence. Pages are never
  *            merged or removed, so the lowest sort key of a page never changes.
@@ -23,7 +23,7 @@
  *            end of that range. So it runs again if an entry inside the range
  *            is added, removed, or moved to another page.
  *   pages-6  A page that is not loaded is requested, and the transaction waits
- *            for it (T9 of replica/transaction.h): STALE.
+ *            for it (transaction-9 of replica/transaction.h): STALE.
  *
  * Keys of objects are unordered: a search scans all entries of a page. */
 

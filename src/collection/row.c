@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "collection/collection.h"
-#include "collection/inside.h"
+#include "collection/collection_internal.h"
 #include "collection/part_id.h"
 #include "collection/sort_key.h"
 #include "replica/draft.h"

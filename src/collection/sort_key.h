@@ -16,7 +16,7 @@
  *               doubles; -0 is 0. For an integer of at least 2^53, in either
  *               direction from 0, they encode the next multiple of 2^11 below
  *               it, and two digits follow with the rest. (No double has such a
- *               value: value V2.)
+ *               value: value value-2.)
  *
  * In a string, each byte up to '!' is written as two bytes, of which the first
  * is '!'; a space ends the string. */

@@ -43,11 +43,11 @@ void pull_begin(struct pull *pull)
         .immediate = true,
     };
     pull->read = pull->read != NULL ? pull->read : read_cell;
-    pull->node = scheduler_register(pull->runtime->sched, &spec);
+    pull->node = sched_register(pull->runtime->sched, &spec);
 }
 
 void pull_end(struct pull *pull)
 {
-    scheduler_remove(pull->runtime->sched, pull->node);
+    sched_remove(pull->runtime->sched, pull->node);
     pull->node = NULL;
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "host/folder.h"
+#include "host/data_dir.h"
 #include "host/system.h"
 #include "store/spaces.h"
 #include "value/array.h"
@@ -58,7 +58,7 @@ static enum err find_spaces(struct making *making)
 {
     const char *from = making->options->from;
     space_files files = {0};
-    enum err err = folder_open(from, FOLDER_READ_ONLY, making->detail);
+    enum err err = data_dir_open(from, DATA_DIR_READ_ONLY, making->detail);
     if (err == ERR_OK) {
         err = spaces_list(from, &files, making->detail);
     }
@@ -123,10 +123,10 @@ static enum err begin_reads(struct making *making, uint64_t *sum)
     return err;
 }
 
-/* All spaces as they are at one moment (U1): the reads begin one after the
- * other, and if the same states are found twice in a row, nothing has landed
- * between the last beginning of the first round and the first beginning of the
- * second one. */
+/* All spaces as they are at one moment (backup-1): the reads begin one after
+ * the other, and if the same states are found twice in a row, nothing has
+ * landed between the last beginning of the first round and the first beginning
+ * of the second one. */
 static enum err choose_moment(struct making *making)
 {
     uint64_t before = 0;

@@ -1,11 +1,11 @@
 /* An online backup of a whole data directory.
  *
- *   U1  Each space is copied as of one moment (a read transaction that is held
- *       while its pages are copied). So are several spaces together, unless
- *       commits land in them without a pause.
- *   U2  The copy appears whole and durable, or not at all. It is written beside
- *       its destination, as DIR.part-NUMBER; a process that is killed leaves
- *       that behind. */
+ *   backup-1  Each space is copied as of one moment (a read transaction that is
+ *             held while its pages are copied). So are several spaces together,
+ *             unless commits land in them without a pause.
+ *   backup-2  The copy appears whole and durable, or not at all. It is written
+ *             beside its destination, as DIR.part-NUMBER; a process that is
+ *             killed leaves that behind. */
 
 #ifndef HOST_BACKUP_H
 #define HOST_BACKUP_H

@@ -1,4 +1,4 @@
-/* Asking engines and held files. */
+/* Asking engines and locked files. */
 
 #include "host/event_source.h"
 
@@ -125,7 +125,7 @@ static bool is_at_work(void *ctx, struct value instance)
 {
     const struct event_source *source = ctx;
     return source->folder[0] != '\0' &&
-           held_file_is_held(source->folder, senders, instance, true);
+           locked_file_is_held(source->folder, senders, instance, true);
 }
 
 /* If the file cannot be created, other runtimes take up the events of this one.
@@ -134,18 +134,18 @@ static void begin(void *ctx)
 {
     struct event_source *source = ctx;
     source->is_held =
-        source->folder[0] != '\0' && held_file_open(&source->held,
-                                                    source->folder,
-                                                    senders,
-                                                    source->instance,
-                                                    value_empty_object(),
-                                                    NULL,
-                                                    NULL) == ERR_OK;
+        source->folder[0] != '\0' && locked_file_open(&source->held,
+                                                      source->folder,
+                                                      senders,
+                                                      source->instance,
+                                                      value_empty_object(),
+                                                      NULL,
+                                                      NULL) == ERR_OK;
 }
 
 bool event_source_is_at_work(const char *folder, struct value instance)
 {
-    return held_file_is_held(folder, senders, instance, false);
+    return locked_file_is_held(folder, senders, instance, false);
 }
 
 struct stored_events_source event_source_hooks(struct event_source *source)
@@ -167,7 +167,7 @@ void event_source_release(struct event_source *source)
 {
     zones_release(&source->zones);
     if (source->is_held) {
-        held_file_close(&source->held);
+        locked_file_close(&source->held);
         source->is_held = false;
     }
 }

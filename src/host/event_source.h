@@ -1,6 +1,6 @@
 /* Stored events for a runtime on a data directory (runtime/stored_events.h):
- * the stores list them, and a held file (host/held_file.h) tells which runtimes
- * are alive.
+ * the stores list them, and a locked file (host/locked_file.h) tells which
+ * runtimes are alive.
  *
  * A runtime that stores an event holds DIR/senders/INSTANCE from then on. The
  * lock ends with the process, even if it is killed. Where locks do not work, a
@@ -11,7 +11,7 @@
 #ifndef HOST_EVENT_SOURCE_H
 #define HOST_EVENT_SOURCE_H
 
-#include "host/held_file.h"
+#include "host/locked_file.h"
 #include "host/zones.h"
 #include "runtime/stored_events.h"
 
@@ -23,7 +23,7 @@ struct event_source {
     const char *folder;    /* borrowed; "": in memory */
     struct value instance; /* borrowed */
     bool is_held;
-    struct held_file held;
+    struct locked_file held;
     struct zones zones;
 };
 

@@ -126,7 +126,7 @@ static void mark_dirty(struct hub_watch *watch)
 
 /* A revision of the document landed; `author` is NULL if it is unknown.
  *
- * An author that held the previous revision derives this one (H3). An author
+ * An author that held the previous revision derives this one (hub-3). An author
  * that did not hold it is dirty already, and stays so. */
 static void mark_revision(struct hub *hub,
                           struct hub_document *document,
@@ -136,7 +136,7 @@ static void mark_revision(struct hub *hub,
     LIST_FOREACH (&document->watches, node) {
         struct hub_watch *watch =
             CONTAINER_OF(node, struct hub_watch, in_document);
-        if (watch->session != author || watch->hollow) {
+        if (watch->session != author || watch->unloaded) {
             mark_dirty(watch);
         } else if (!list_node_is_linked(&watch->in_dirty)) {
             hub->counters.echoes++;
@@ -183,7 +183,7 @@ void fanout_watch(struct hub_session *session,
 {
     struct hub_watch *watch = take_watch(session, target);
     if (watch != NULL) {
-        watch->hollow = false;
+        watch->unloaded = false;
         if (watch->document->seq < seq) {
             watch->document->seq = seq;
         }
@@ -196,7 +196,7 @@ void fanout_follow(struct hub_session *session,
 {
     struct hub_watch *watch = take_watch(session, target);
     if (watch != NULL) {
-        watch->hollow = true;
+        watch->unloaded = true;
         watch->known = known;
         session->hub->counters.follows++;
     }
@@ -224,7 +224,7 @@ static void notice_for(void *ctx, const struct engine_change *change)
     if (document->seq < change->seq) {
         document->seq = change->seq;
     }
-    if (watch->hollow && change->seq > watch->known) {
+    if (watch->unloaded && change->seq > watch->known) {
         mark_dirty(watch);
     }
 }
@@ -283,11 +283,11 @@ static bool must_tell(struct hub_watch *watch, uint64_t seen)
     const bool lost = seen <= watch->since;
     if (watch->known > watch->session->hub->seq) {
         watch->known = 0; /* it knows what never was */
-        watch->hollow = false;
+        watch->unloaded = false;
     }
-    watch->hollow = watch->hollow || (lost && watch->known > 0);
-    return watch->hollow ? watch->document->seq > watch->known
-                         : lost || watch->document->seq > seen;
+    watch->unloaded = watch->unloaded || (lost && watch->known > 0);
+    return watch->unloaded ? watch->document->seq > watch->known
+                           : lost || watch->document->seq > seen;
 }
 
 void fanout_resume(struct hub_session *session, uint64_t seen)
@@ -509,8 +509,12 @@ static enum err feed_changes(struct hub *hub,
 enum err fanout_feed(struct hub *hub, uint64_t to, struct err_detail *detail)
 {
     enum err err = feed_changes(hub, to, detail);
-    if (err == ERR_OK && engine_ran_is_waiting(hub->engine)) {
-        err = engine_ran(hub->engine, hub->heard_seq, hear_run, hub, detail);
+    if (err == ERR_OK && engine_runs_are_waiting(hub->engine)) {
+        err = engine_take_runs(hub->engine,
+                               hub->heard_seq,
+                               hear_run,
+                               hub,
+                               detail);
         hub->heard_seq = hub->seq;
     }
     return err;
@@ -527,7 +531,7 @@ static enum err add_before(const struct hub_watch *watch,
     const struct hub_session *session = watch->session;
     struct engine *engine = session->hub->engine;
     if (watch->known == 0 || upsert->seq <= watch->known ||
-        !engine_has_past(engine, session->branch, watch->known)) {
+        !engine_has_history(engine, session->branch, watch->known)) {
         return ERR_OK;
     }
     const struct engine_address address = address_of(session, &watch->target);
@@ -559,7 +563,7 @@ static enum err add_upsert(struct hub_watch *watch,
                                &upsert.document,
                                &upsert.seq,
                                detail);
-    if (err == ERR_OK && watch->hollow) {
+    if (err == ERR_OK && watch->unloaded) {
         err = add_before(watch, &upsert, detail);
     }
     if (err == ERR_OK) {
@@ -575,8 +579,8 @@ static enum err add_upsert(struct hub_watch *watch,
 static void settle_watch(struct hub_watch *watch)
 {
     list_remove(&watch->in_dirty);
-    if (watch->hollow) {
-        watch->hollow = false;
+    if (watch->unloaded) {
+        watch->unloaded = false;
         watch->since = watch->session->told;
     }
 }
@@ -665,7 +669,7 @@ static void flush_owing(struct hub *hub, struct hub_session *only)
  * nothing has landed unnoticed. */
 static bool needs_state(const struct hub *hub)
 {
-    if (hub->engine->seq != hub->seq || engine_ran_is_waiting(hub->engine)) {
+    if (hub->engine->seq != hub->seq || engine_runs_are_waiting(hub->engine)) {
         return true;
     }
     LIST_FOREACH (&hub->owing, node) {

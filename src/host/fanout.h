@@ -1,16 +1,16 @@
 /* Watches, and which session must be told what: the inside of the hub.
  *
- *   F1  A document is indexed exactly while a session watches it.
- *   F2  A watch is in its session's `dirty` exactly if its document must be in
- *       the session's next sync. Otherwise, if the session has a peer, the
- *       session holds the document's last revision, or derives it from its
- *       verdict, or, if the watch is `hollow`, knows it without holding it: the
- *       document is unchanged since `known`.
- *   F3  A session with something in `dirty`, or with a marker or observations
- *       owed, is in the hub's `owing`.
- *   F4  A session is in `listening` exactly if it has a peer that asked for
- *       observations. Observations that the peer has not received when it
- *       disconnects are dropped: they are hints. */
+ *   fanout-1  A document is indexed exactly while a session watches it.
+ *   fanout-2  A watch is in its session's `dirty` exactly if its document must
+ *             be in the session's next sync. Otherwise, if the session has a
+ *             peer, the session holds the document's last revision, or derives
+ *             it from its verdict, or, if the watch is `unloaded`, knows it
+ *             without holding it: the document is unchanged since `known`.
+ *   fanout-3  A session with something in `dirty`, or with a marker or
+ *             observations owed, is in the hub's `owing`.
+ *   fanout-4  A session is in `listening` exactly if it has a peer that asked
+ *             for observations. Observations that the peer has not received
+ *             when it disconnects are dropped: they are hints. */
 
 #ifndef HOST_FANOUT_H
 #define HOST_FANOUT_H
@@ -32,15 +32,15 @@ struct hub_document {
 struct hub_watch {
     struct list_node in_document;
     struct list_node in_session;
-    struct list_node in_dirty; /* F2 */
+    struct list_node in_dirty; /* fanout-2 */
     struct hub_session *session;
     struct hub_document *document;
     struct target target;
     uint64_t since; /* a session that has seen more than this has the answer to
-                       its `watch`, or what it lacked of a hollow one */
+                       its `watch`, or what it lacked of an unloaded one */
     uint64_t known; /* up to which the session knew it without holding it; 0:
                        it did not */
-    bool hollow;    /* and it was told nothing else since */
+    bool unloaded;  /* and it was told nothing else since */
 };
 
 struct hub_session {
@@ -53,7 +53,7 @@ struct hub_session {
     uint64_t client;                      /* that opened it last, or 0, */
     uint64_t connection;                  /* and by which connection */
     struct list_node in_idle;
-    struct list_node in_owing; /* F3 */
+    struct list_node in_owing; /* fanout-3 */
     mono_ms ends;              /* without a peer */
     bool heard_of; /* the other side has received `opened`, and knows that its
                       watches are the same as here */
@@ -62,7 +62,7 @@ struct hub_session {
     struct list dirty;
     struct list_node in_listening; /* wants observations of other sessions */
     VEC(struct told_observation) observations; /* for its next sync */
-    uint64_t told;      /* its syncs have reached this seq (H2) */
+    uint64_t told;      /* its syncs have reached this seq (hub-2) */
     uint64_t caught_up; /* the highest local seq that has its verdict */
     bool marker_owed;
 };

@@ -224,7 +224,7 @@ static bool same_name(struct value a, struct value b)
  * hub may be on any branch. */
 static bool has_company(const struct hub_session *session)
 {
-    if (engine_has_company(session->hub->engine)) {
+    if (engine_has_peers(session->hub->engine)) {
         return true;
     }
     LIST_FOREACH (&session->hub->listening, node) {
@@ -351,9 +351,9 @@ static bool is_followed(const struct hub_session *session,
                         size_t i)
 {
     return i < watch->since.count && watch->since.at[i] > 0 &&
-           engine_has_past(session->hub->engine,
-                           session->branch,
-                           watch->since.at[i]);
+           engine_has_history(session->hub->engine,
+                              session->branch,
+                              watch->since.at[i]);
 }
 
 static enum err follow_targets(struct hub_session *session,
@@ -524,7 +524,7 @@ static enum err decide_judged(struct hub *hub, struct err_detail *detail)
 static bool nothing_landed(const struct hub *hub)
 {
     return hub->changes != 0 && hub->engine->seq == hub->seq &&
-           !engine_ran_is_waiting(hub->engine) &&
+           !engine_runs_are_waiting(hub->engine) &&
            hub->changes == database_changes(&hub->engine->database);
 }
 

@@ -7,20 +7,21 @@
  * that watch their documents: one sync per session and flush, with every
  * watched document that has changed, whole.
  *
- *   H1  A verdict is sent before any sync that covers its commit.
- *   H2  The syncs of a session are contiguous: each begins where the previous
- *       one ended. All documents of one sync are of one state of the space, and
- *       after it the replica's watched documents have that state.
- *   H3  A document is left out of a sync only if the session holds it: it was
- *       sent, or it results from the session's own commit on what it held, or
- *       the session has said that it knows it.
- *   H4  A session that is owed something is in `owing`; the cost of an event is
- *       independent of sessions and documents that it does not concern.
- *   H5  A fault of the engine is not a verdict. Its peer is broken, and
- *       reconnects.
- *   H6  A kept observation is sent to the other sessions on its branch that
- *       asked for observations, with the first sync that covers its seq; also
- *       if another hub on the same file, in any process, received it.
+ *   hub-1  A verdict is sent before any sync that covers its commit.
+ *   hub-2  The syncs of a session are contiguous: each begins where the
+ *          previous one ended. All documents of one sync are of one state of
+ *          the space, and after it the replica's watched documents have that
+ *          state.
+ *   hub-3  A document is left out of a sync only if the session holds it: it
+ *          was sent, or it results from the session's own commit on what it
+ *          held, or the session has said that it knows it.
+ *   hub-4  A session that is owed something is in `owing`; the cost of an event
+ *          is independent of sessions and documents that it does not concern.
+ *   hub-5  A fault of the engine is not a verdict. Its peer is broken, and
+ *          reconnects.
+ *   hub-6  A kept observation is sent to the other sessions on its branch that
+ *          asked for observations, with the first sync that covers its seq;
+ *          also if another hub on the same file, in any process, received it.
  *
  * A send may call back into the hub, and so may the host meanwhile. So messages
  * wait in the outbox until the hub's own state is consistent, and are sent in
@@ -110,7 +111,7 @@ struct hub {
     struct random random;
     struct map sessions;   /* struct hub_session by id */
     struct map documents;  /* struct hub_document by branch, scope key and id */
-    struct list owing;     /* H4 */
+    struct list owing;     /* hub-4 */
     struct list idle;      /* sessions without a peer, by when they end */
     struct list listening; /* sessions that want observations */
     size_t peers;
@@ -126,7 +127,7 @@ struct hub {
     unsigned depth; /* nested calls: the outermost sends */
     VEC(struct engine_request) requests;
 
-    /* The last failure of each kind of work (H5); OK: it succeeded. For the
+    /* The last failure of each kind of work (hub-5); OK: it succeeded. For the
      * host to report; pending work is retried. */
     struct err_detail troubles[HUB_WORK_COUNT];
 

@@ -1,17 +1,17 @@
 /* Stores, links and a runtime on the system's clock. */
 
-#include "host/live_inside.h"
+#include "host/live_internal.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "host/claim.h"
 #include "host/hub.h"
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "host/mirrors.h"
 #include "host/names.h"
-#include "host/pages.h"
+#include "host/resume_pages.h"
+#include "host/session_lock.h"
 #include "host/system.h"
 #include "host/task_lease.h"
 #include "host/wake.h"
@@ -84,29 +84,29 @@ static void observed(void *ctx,
 
 static enum err open_engine(struct live *live,
                             const char *name,
-                            enum folder_access access,
+                            enum data_dir_access access,
                             struct engine *engine,
                             struct err_detail *detail)
 {
     struct buf path = {0};
     const char *folder = buf_text(&live->folder);
-    enum err err = folder_find(folder, name, access, detail);
-    folder_path(folder, name, &path);
+    enum err err = data_dir_find(folder, name, access, detail);
+    data_dir_path(folder, name, &path);
     if (err == ERR_OK) {
         const struct engine_options options = {
             .path = buf_text(&path),
             .vfs = live->options.vfs,
             .durability = live->options.durability,
-            .read_only = live->options.access == FOLDER_READ_ONLY,
+            .read_only = live->options.access == DATA_DIR_READ_ONLY,
             .interrupted = live->options.interrupted,
             .interrupted_ctx = live->options.ctx,
         };
         struct err_detail why = {0};
         err = engine_open(engine, &options, &why);
         if (err == ERR_OK) {
-            engine->database.lock.wait_ms = 0; /* L8 */
+            engine->database.lock.wait_ms = 0; /* live-8 */
         } else {
-            err = folder_explain(folder, name, &why);
+            err = data_dir_explain(folder, name, &why);
             (void)err_set(detail, err, "%s", why.text);
         }
     }
@@ -114,11 +114,11 @@ static enum err open_engine(struct live *live,
     return err;
 }
 
-/* L2. */
+/* live-2. */
 static void watch(struct live *live, struct live_space *at, const char *name)
 {
     struct buf path = {0};
-    folder_path(buf_text(&live->folder), name, &path);
+    data_dir_path(buf_text(&live->folder), name, &path);
     buf_append_text(&path, "-lock");
     at->watch = wake_watch(&live->wake, buf_text(&path));
     buf_release(&path);
@@ -162,7 +162,7 @@ static enum err connect(struct live *live,
 static enum err open_store(struct live *live,
                            struct live_space *at,
                            const char *name,
-                           enum folder_access access,
+                           enum data_dir_access access,
                            struct err_detail *detail)
 {
     const enum err err = open_engine(live, name, access, &at->engine, detail);
@@ -173,12 +173,12 @@ static enum err open_store(struct live *live,
         .seed = live->host->random(live->host),
         .log = live->options.log,
         .wall_ms = wall_ms,
-        .judge = live->options.access == FOLDER_READ_ONLY ? judge : NULL,
+        .judge = live->options.access == DATA_DIR_READ_ONLY ? judge : NULL,
         .observed = observed,
         .observed_ctx = at,
     };
     hub_init(&at->hub, &at->engine, &hub, live_now(live));
-    link_init(&at->link, &at->hub, LINK_DIRECT, live->user);
+    hub_link_init(&at->link, &at->hub, HUB_LINK_DIRECT, live->user);
     watch(live, at, name);
     at->stored = true;
     return ERR_OK;
@@ -189,7 +189,7 @@ static void close_space(struct live_space *at)
 {
     if (at->stored) {
         wake_unwatch(&at->live->wake, at->watch);
-        link_release(&at->link);
+        hub_link_release(&at->link);
         hub_release(&at->hub);
         engine_close(&at->engine);
     }
@@ -200,7 +200,7 @@ static void close_space(struct live_space *at)
 static enum err add_space(struct live *live,
                           const char *name,
                           struct value id,
-                          enum folder_access access,
+                          enum data_dir_access access,
                           struct live_space **out,
                           struct err_detail *detail)
 {
@@ -225,7 +225,7 @@ static enum err add_space(struct live *live,
 
 static enum err open_as(struct live *live,
                         const char *name,
-                        enum folder_access access,
+                        enum data_dir_access access,
                         struct space **out,
                         struct err_detail *detail)
 {
@@ -251,7 +251,7 @@ enum err live_open_space(struct live *live,
     return open_as(live, name, live->options.access, out, detail);
 }
 
-/* L10. Without a folder, a space is there when it is open. */
+/* live-10. Without a folder, a space is there when it is open. */
 static enum err open_on_demand(void *ctx,
                                struct value id,
                                bool create,
@@ -261,7 +261,7 @@ static enum err open_on_demand(void *ctx,
     struct live *live = ctx;
     struct buf name = {0};
     const struct text text = value_text(&id);
-    const bool is_read_only = live->options.access == FOLDER_READ_ONLY;
+    const bool is_read_only = live->options.access == DATA_DIR_READ_ONLY;
     buf_append(&name, text.at, text.length);
     const enum err err = !create && live->folder.length == 0
                              ? err_set(detail,
@@ -270,9 +270,9 @@ static enum err open_on_demand(void *ctx,
                                        buf_text(&name))
                              : open_as(live,
                                        buf_text(&name),
-                                       is_read_only ? FOLDER_READ_ONLY
-                                       : create     ? FOLDER_CREATE
-                                                    : FOLDER_EXISTING,
+                                       is_read_only ? DATA_DIR_READ_ONLY
+                                       : create     ? DATA_DIR_CREATE
+                                                    : DATA_DIR_EXISTING,
                                        out,
                                        detail);
     buf_release(&name);
@@ -309,7 +309,7 @@ static enum err resume(void *ctx,
                        struct err_detail *detail)
 {
     struct live *live = ctx;
-    const struct pages_source source = {
+    const struct resume_pages_source source = {
         .engine = engine_opened,
         .ctx = live,
         .identity = {live->user, live->session},
@@ -317,7 +317,7 @@ static enum err resume(void *ctx,
         .progress_ctx = live->options.ctx,
         .interrupted = interrupted,
     };
-    return pages_fetch(&source, space, piece, out, detail);
+    return resume_pages_fetch(&source, space, piece, out, detail);
 }
 
 static void forget(void *ctx, struct space *space, struct value piece)
@@ -347,17 +347,17 @@ static void name_session(struct live *live, const struct live_options *options)
         options->user != NULL ? value_text_new(options->user) : VALUE_NONE;
 }
 
-/* L4. A runtime that only reads has no commits to number. */
+/* live-4. A runtime that only reads has no commits to number. */
 static enum err claim_session(struct live *live, struct err_detail *detail)
 {
     const struct identity identity = {live->user, live->session};
     return live->new_session || live->folder.length == 0 ||
-                   live->options.access == FOLDER_READ_ONLY
+                   live->options.access == DATA_DIR_READ_ONLY
                ? ERR_OK
-               : claim_new(buf_text(&live->folder),
-                           identity,
-                           &live->claim,
-                           detail);
+               : session_lock_new(buf_text(&live->folder),
+                                  identity,
+                                  &live->session_lock,
+                                  detail);
 }
 
 static enum err open_spaces(struct live *live,
@@ -398,7 +398,7 @@ bool live_is_due(const struct live *live)
            (live->deadline != MONO_NEVER && live_now(live) >= live->deadline);
 }
 
-/* The queue of the write lock says when an event is tried again (L9). */
+/* The queue of the write lock says when an event is tried again (live-9). */
 static struct events_policy policy_of(const struct live_options *options)
 {
     struct events_policy policy =
@@ -448,7 +448,7 @@ static struct live *make(const struct live_options *options)
         .interrupted_ctx = live,
     };
     runtime_init(&live->runtime, &runtime);
-    live->runtime.without_clocks = options->access == FOLDER_READ_ONLY;
+    live->runtime.without_clocks = options->access == DATA_DIR_READ_ONLY;
     return live;
 }
 
@@ -457,9 +457,9 @@ enum err live_open(const struct live_options *options,
                    struct err_detail *detail)
 {
     *out = NULL;
-    enum err err = claim_check_names(options->user, options->session, detail);
+    enum err err = session_names_check(options->user, options->session, detail);
     if (err == ERR_OK && options->folder != NULL) {
-        err = folder_open(options->folder, options->access, detail);
+        err = data_dir_open(options->folder, options->access, detail);
     }
     if (err != ERR_OK) {
         return err;
@@ -490,7 +490,7 @@ void live_drop(struct live *live)
         close_space(*at);
     }
     vec_release(&live->spaces);
-    claim_free(live->claim);                   /* after its last commit */
+    session_lock_free(live->session_lock);     /* after its last commit */
     event_source_release(&live->event_source); /* likewise */
     mirrors_release(&live->mirrors);
     wake_release(&live->wake);
@@ -550,7 +550,7 @@ static void listen(struct live *live, mono_ms now)
         }
         hub_flush(hub);
     }
-    replica_settle(&live->runtime.replica);
+    replica_pump(&live->runtime.replica);
 }
 
 /* -- What this one has --------------------------------------------------- */
@@ -564,12 +564,12 @@ static void exchange(struct live *live)
             hub_flush(&(*at)->hub);
         }
     }
-    replica_settle(&live->runtime.replica);
+    replica_pump(&live->runtime.replica);
 }
 
 /* The next questions and commits of a space, as one group: other processes and
  * an interrupt wait for no more than that. After a conflict the lock is this
- * host's (L9) until the step ends. True: there are more. */
+ * host's (live-9) until the step ends. True: there are more. */
 static bool send_group(struct live *live, struct live_space *at)
 {
     struct database *database = &at->engine.database;
@@ -603,13 +603,13 @@ static bool send(struct live *live)
             left = live_is_due(live);
         }
     }
-    replica_settle(&live->runtime.replica);
+    replica_pump(&live->runtime.replica);
     return left || replica_has_questions(&live->runtime.replica);
 }
 
 /* While others are in the queue, an event is handled when it is its turn to
  * write: handled earlier, it would only find that what it has read is stale. A
- * process that does not let the others through (L8) is not waited for. */
+ * process that does not let the others through (live-8) is not waited for. */
 static bool postpones_events(struct live *live, mono_ms now)
 {
     bool postpones = false;
@@ -629,7 +629,7 @@ static bool postpones_events(struct live *live, mono_ms now)
     return postpones;
 }
 
-/* L9: what is not to be written now does not keep the others waiting. */
+/* live-9: what is not to be written now does not keep the others waiting. */
 static void leave_queues(struct live *live)
 {
     VEC_FOREACH (&live->spaces, at) {
@@ -640,7 +640,7 @@ static void leave_queues(struct live *live)
     }
 }
 
-/* L6. */
+/* live-6. */
 static void tell_who_reads(struct live *live)
 {
     const struct mirrors_source source = {engine_of, live};
@@ -752,7 +752,7 @@ bool live_step(struct live *live)
     return any;
 }
 
-/* L8. */
+/* live-8. */
 static mono_ms ask_again_at(const struct live *live)
 {
     mono_ms at_ms =
@@ -836,7 +836,7 @@ static bool is_loading(const struct live *live)
 bool live_is_at_rest(const struct live *live)
 {
     return !live->more && !is_loading(live) && live_outstanding(live) == 0 &&
-           scheduler_is_settled(live->runtime.sched);
+           sched_is_settled(live->runtime.sched);
 }
 
 enum live_rest live_settle(struct live *live, mono_ms deadline)
@@ -848,7 +848,7 @@ enum live_rest live_settle(struct live *live, mono_ms deadline)
         (void)live_step(live);
         live->deadline = MONO_NEVER;
         if (live_is_at_rest(live)) {
-            scheduler_idle_over(live->runtime.sched);
+            sched_idle_over(live->runtime.sched);
             return LIVE_AT_REST;
         }
         woken = live_wait(live, deadline);

@@ -10,45 +10,49 @@
  *   }
  *   err = live_stop(live, live_now(live) + 5000, &detail);
  *
- *   L1  Nothing happens between two calls. A step takes in commits of other
- *       processes, runs what can run, and hands this runtime's commits to the
- *       stores: per space as one group, in one SQL transaction, at the end of
- *       each pass. A confirmed commit is as durable as the options ask for.
- *   L2  A waiting or stepping process sees a commit of another process at most
- *       LIVE_POLL_MS after it has landed. Waiting costs nothing: the system
- *       reports writes to the lock file, which follow each commit
- *       (store/write_lock.h). Where it does not, waiting polls one word of
- *       shared memory every LIVE_POLL_MS. The last commit of a process that was
- *       killed right after it is seen after LIVE_QUIET_MS.
- *   L3  A failing or full disk is a *trouble*: it is reported once, and once
- *       more when it is over. Nothing is lost while the process lives: commits
- *       stay visible here, unconfirmed, and are retried at least once per
- *       LIVE_RETRY_MS. Loading waits likewise. A damaged file (ERR_CORRUPT) is
- *       a trouble, too; waiting does not repair it, so a host should exit.
- *   L4  A session belongs to one runtime at a time. The default is a globally
- *       unique name. A given name is claimed (host/claim.h), and its session
- *       continues where it was: SESSION_IN_USE while another runtime has it. A
- *       read-only runtime claims nothing.
- *   L5  A live host belongs to one thread, except for live_interrupt. Several
- *       of them may use one directory, also in one process.
- *   L6  A space that pieces of another space read keeps rows about them, so
- *       that a commit there finds the pieces to wake (host/mirrors.h). They are
- *       written at the end of a step that has nothing more to do.
- *   L8  No call waits for the write lock of a space. A step asks for it. If
- *       another process has it, the commits wait in the queue of the lock file,
- *       and the host is woken when it is their turn. Reading needs no lock. If
- *       the lock is unavailable for LIVE_BUSY_MS, or its holder was stopped by
- *       a signal, that is a trouble (L3) that names the process. Only the
- *       creation of a space waits for other processes, in live_open and L10.
- *   L9  A commit that was refused because of a conflict is run again and
- *       committed before any other process commits, unless that takes longer
- *       than the others wait (store/write_lock.h, lock-3, lock-4).
- *   L7  Without a folder there is no store: no other process could see it, and
- *       it would not survive. A space then decides about its own commits; they
- *       are confirmed at once and leave no history.
- *   L10 A space is opened when a link or a stored event refers to it, and
- *       created when a piece declares or launches a child there (R8 of
- *       runtime/piece.h); on its main branch. It stays open.
+ *   live-1  Nothing happens between two calls. A step takes in commits of other
+ *           processes, runs what can run, and hands this runtime's commits to
+ *           the stores: per space as one group, in one SQL transaction, at the
+ *           end of each pass. A confirmed commit is as durable as the options
+ *           ask for.
+ *   live-2  A waiting or stepping process sees a commit of another process at
+ *           most LIVE_POLL_MS after it has landed. Waiting costs nothing: the
+ *           system reports writes to the lock file, which follow each commit
+ *           (store/write_lock.h). Where it does not, waiting polls one word of
+ *           shared memory every LIVE_POLL_MS. The last commit of a process that
+ *           was killed right after it is seen after LIVE_QUIET_MS.
+ *   live-3  A failing or full disk is a *trouble*: it is reported once, and
+ *           once more when it is over. Nothing is lost while the process lives:
+ *           commits stay visible here, unconfirmed, and are retried at least
+ *           once per LIVE_RETRY_MS. Loading waits likewise. A damaged file
+ *           (ERR_CORRUPT) is a trouble, too; waiting does not repair it, so a
+ *           host should exit.
+ *   live-4  A session belongs to one runtime at a time. The default is a
+ *           globally unique name. A given name is claimed
+ *           (host/session_lock.h), and its session continues where it was:
+ *           SESSION_IN_USE while another runtime has it. A read-only runtime
+ *           claims nothing.
+ *   live-5  A live host belongs to one thread, except for live_interrupt.
+ *           Several of them may use one directory, also in one process.
+ *   live-6  A space that pieces of another space read keeps rows about them, so
+ *           that a commit there finds the pieces to wake (host/mirrors.h). They
+ *           are written at the end of a step that has nothing more to do.
+ *   live-8  No call waits for the write lock of a space. A step asks for it. If
+ *           another process has it, the commits wait in the queue of the lock
+ *           file, and the host is woken when it is their turn. Reading needs no
+ *           lock. If the lock is unavailable for LIVE_BUSY_MS, or its holder
+ *           was stopped by a signal, that is a trouble (live-3) that names the
+ *           process. Only the creation of a space waits for other processes, in
+ *           live_open and live-10.
+ *   live-9  A commit that was refused because of a conflict is run again and
+ *           committed before any other process commits, unless that takes
+ *           longer than the others wait (store/write_lock.h, lock-3, lock-4).
+ *   live-7  Without a folder there is no store: no other process could see it,
+ *           and it would not survive. A space then decides about its own
+ *           commits; they are confirmed at once and leave no history.
+ *   live-10  A space is opened when a link or a stored event refers to it, and
+ *            created when a piece declares or launches a child there (piece-8
+ *            of runtime/piece.h); on its main branch. It stays open.
  *
  * For your own event loop, instead of live_wait: wait until live_fd is readable
  * or live_next_wake has come, then step. */
@@ -58,7 +62,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "host/folder.h"
+#include "host/data_dir.h"
 #include "runtime/runtime.h"
 #include "store/database.h"
 
@@ -67,39 +71,39 @@ struct live;
 struct wake_outside;
 
 enum {
-    LIVE_POLL_MS = 20,    /* L2 */
+    LIVE_POLL_MS = 20,    /* live-2 */
     LIVE_QUIET_MS = 1000, /* between polls for unreported commits */
-    LIVE_RETRY_MS = 1000, /* L3; plus up to a fifth */
+    LIVE_RETRY_MS = 1000, /* live-3; plus up to a fifth */
     LIVE_STEP_MS = 200,   /* a step with more to do returns after this */
-    LIVE_BUSY_MS = 1000,  /* L8 */
+    LIVE_BUSY_MS = 1000,  /* live-8 */
 };
 
 /* A zero field means none or the default. Everything is borrowed for the call,
  * except the log, the policy and the functions with a `ctx`. */
 struct live_options {
-    const char *folder;        /* NULL: private, in memory */
-    enum folder_access access; /* default FOLDER_CREATE */
-    const char *user;          /* NULL: anonymous */
-    const char *session;       /* NULL: a new one (L4) */
+    const char *folder;          /* NULL: private, in memory */
+    enum data_dir_access access; /* default DATA_DIR_CREATE */
+    const char *user;            /* NULL: anonymous */
+    const char *session;         /* NULL: a new one (live-4) */
     enum durability durability;
     const char *const *spaces; /* names; the first is the default one */
     size_t space_count;        /* 0: one, "main" */
     const char *branch;        /* of the first space; NULL: the main one */
     struct sched_hooks hooks;
-    bool immediate; /* no debounce or throttle applies (sched/gates.h, T4) */
+    bool immediate; /* no debounce or throttle applies (gates-4) */
     const struct events_policy *policy;
     const struct log *log;
 
-    /* L3. A trouble of a space has begun; or is over, then `trouble` is NULL.
-     * Called at the end of a step. */
+    /* live-3. A trouble of a space has begun; or is over, then `trouble` is
+     * NULL. Called at the end of a step. */
     void (*on_trouble)(void *ctx,
                        struct space *space,
                        const struct err_detail *trouble);
 
-    /* Of runtime->resume: struct pages_source. */
+    /* Of runtime->resume: struct resume_pages_source. */
     bool (*on_progress)(void *ctx, uint64_t actions, uint64_t total);
 
-    /* Polled while live_open waits (L8); true: it ends with BUSY. */
+    /* Polled while live_open waits (live-8); true: it ends with BUSY. */
     bool (*interrupted)(void *ctx);
     void *ctx;
 
@@ -112,7 +116,7 @@ struct live_options {
     const char *vfs;   /* of SQLite */
 };
 
-/* Errors: those of folder.h, ARGUMENT for names, SESSION_IN_USE, faults.
+/* Errors: those of data_dir.h, ARGUMENT for names, SESSION_IN_USE, faults.
  * Nothing stays open then. A directory that was created stays. */
 MUST_CHECK enum err live_open(const struct live_options *options,
                               struct live **out,
@@ -133,12 +137,12 @@ struct value live_user(const struct live *live);
 mono_ms live_now(const struct live *live);
 
 /* The engine of an open space, for queries that only it can answer (history,
- * listings), or NULL: it has none (L7). Commits go through the runtime. */
+ * listings), or NULL: it has none (live-7). Commits go through the runtime. */
 struct engine *live_engine(struct live *live, struct value space);
 
 /* -- Running ------------------------------------------------------------- */
 
-/* L1. Whether anything ran. */
+/* live-1. Whether anything ran. */
 bool live_step(struct live *live);
 
 /* When to step again, if nothing else happens. */
@@ -192,7 +196,7 @@ MUST_CHECK enum err live_load(struct live *live,
 MUST_CHECK enum err live_load_requested(struct live *live,
                                         struct err_detail *detail);
 
-/* The trouble of any space (L3), with its name, or NULL. */
+/* The trouble of any space (live-3), with its name, or NULL. */
 const struct err_detail *live_trouble(const struct live *live);
 
 /* Commits without a verdict. */

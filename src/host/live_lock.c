@@ -1,7 +1,7 @@
 /* Waiting for the write lock of a space. */
 
 #include "base/text.h"
-#include "host/live_inside.h"
+#include "host/live_internal.h"
 #include "host/system.h"
 
 /* Whether one process keeps the others from writing: many that write one after
@@ -45,8 +45,8 @@ void live_end_wait(struct live_space *at)
     at->busy = (struct err_detail){0};
 }
 
-/* L8: it is asked again when the lock file was written to. A program that is
- * not Heddle does not do that, so it is asked now and then in any case. */
+/* live-8: it is asked again when the lock file was written to. A program that
+ * is not Heddle does not do that, so it is asked now and then in any case. */
 void live_begin_wait(struct live_space *at, mono_ms now)
 {
     if (at->busy_since == 0) {

@@ -171,8 +171,8 @@ struct letter {
     VEC(struct changed_read) reads;
 };
 
-/* X3, and the branch; false if nothing has been seen of the space, or of two
- * of its branches. */
+/* mirrors-3, and the branch; false if nothing has been seen of the space, or of
+ * two of its branches. */
 static bool set_seen(struct letter *letter, const struct resume_page *page)
 {
     bool seen = false;
@@ -199,7 +199,7 @@ static void add_reads(struct letter *letter, const struct resume_page *page)
         if (place->path == NULL || value_is_absent(place->space) ||
             !key_equal(place->space, letter->space) ||
             place->target.scope != SCOPE_SPACE) {
-            continue; /* X4 */
+            continue; /* mirrors-4 */
         }
         for (unsigned kind = 0; kind < KINDS; kind++) {
             struct changed_read read = {
@@ -223,7 +223,7 @@ static enum err send(const struct mirrors_source *source,
     struct err_detail detail = {0};
     struct engine *engine = source->engine(source->ctx, letter->space);
     if (engine == NULL) {
-        return ERR_OK; /* X2 */
+        return ERR_OK; /* mirrors-2 */
     }
     const struct mirror mirror = {
         .space = letter->piece->space,
@@ -285,7 +285,7 @@ static enum err list(const struct mirrored *piece,
     return err;
 }
 
-/* X5. */
+/* mirrors-5. */
 static enum err forget(const struct mirrored *piece,
                        struct engine *engine,
                        const struct log *log)

@@ -11,18 +11,18 @@
  *   mirrors_flush(&mirrors, &source, log);                  now and then
  *   mirrors_release(&mirrors);
  *
- *   X1  A mirror is a hint: a failure is logged and dropped, and correctness
- *       does not depend on it. If another process holds the lock, the next
- *       flush tries again.
- *   X2  A space that is not open here is skipped: its readers are not recorded
- *       there.
- *   X3  A mirror claims no more than was seen: its seq is the lowest that an
- *       action of the piece has seen of that space.
- *   X4  Rows of a user or a session are not told to other spaces.
- *   X5  A removed piece is forgotten by the store of its space
- *       (engine_piece_forget) and by all spaces that it has read.
- *   X6  The nodes of a removed element of a list are forgotten by the store
- *       (engine_actions_forget). */
+ *   mirrors-1  A mirror is a hint: a failure is logged and dropped, and
+ *              correctness does not depend on it. If another process holds the
+ *              lock, the next flush tries again.
+ *   mirrors-2  A space that is not open here is skipped: its readers are not
+ *              recorded there.
+ *   mirrors-3  A mirror claims no more than was seen: its seq is the lowest
+ *              that an action of the piece has seen of that space.
+ *   mirrors-4  Rows of a user or a session are not told to other spaces.
+ *   mirrors-5  A removed piece is forgotten by the store of its space
+ *              (engine_piece_forget) and by all spaces that it has read.
+ *   mirrors-6  The nodes of a removed element of a list are forgotten by the
+ *              store (engine_actions_forget). */
 
 #ifndef HOST_MIRRORS_H
 #define HOST_MIRRORS_H
@@ -39,11 +39,11 @@ struct mirrored {
     struct value branch;
     struct value piece;
     bool noted;
-    bool removed;           /* X5 */
+    bool removed;           /* mirrors-5 */
     VEC(struct value) told; /* spaces */
 };
 
-/* Removed nodes (X6). */
+/* Removed nodes (mirrors-6). */
 struct gone_nodes {
     struct value space;
     struct value branch;
@@ -58,12 +58,12 @@ struct mirrors {
 };
 
 struct mirrors_source {
-    /* The engine of the space of that name; NULL: not open here (X2). */
+    /* The engine of the space of that name; NULL: not open here (mirrors-2). */
     struct engine *(*engine)(void *ctx, struct value space);
     void *ctx;
 };
 
-/* X6. */
+/* mirrors-6. */
 void mirrors_note_gone(struct mirrors *mirrors,
                        struct value space,
                        struct value branch,
@@ -77,7 +77,7 @@ void mirrors_note(struct mirrors *mirrors,
                   struct value branch,
                   const struct observation *observation);
 
-/* X5: a piece of `space` was removed. */
+/* mirrors-5: a piece of `space` was removed. */
 void mirrors_note_removed(struct mirrors *mirrors,
                           struct value space,
                           struct value branch,

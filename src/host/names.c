@@ -30,7 +30,7 @@ enum err names_branch(const struct live_options *options,
     const struct value text = value_text_new(name);
     const struct branch *branch = engine_branch(engine, text);
     if (branch != NULL &&
-        (branch->active || options->access == FOLDER_READ_ONLY)) {
+        (branch->active || options->access == DATA_DIR_READ_ONLY)) {
         *out = text;
         return ERR_OK;
     }

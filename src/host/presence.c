@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "host/held_file.h"
+#include "host/locked_file.h"
 #include "value/array.h"
 #include "value/object.h"
 
 struct presence {
-    struct held_file file;
+    struct locked_file file;
 };
 
 /* -- Leftovers ----------------------------------------------------------- */
@@ -76,13 +76,13 @@ enum err presence_begin(const char *folder,
                         struct presence **out,
                         struct err_detail *detail)
 {
-    struct held_file file;
+    struct locked_file file;
     struct value object = value_ref(about);
     *out = NULL;
     visit_files(folder, sweep, NULL);
     object_put_adopt(&object, "session", value_ref(session));
     const enum err err =
-        held_file_open(&file, folder, "run", session, object, NULL, detail);
+        locked_file_open(&file, folder, "run", session, object, NULL, detail);
     value_unref(object);
     if (err == ERR_OK) {
         *out = mem_alloc(sizeof **out);
@@ -94,7 +94,7 @@ enum err presence_begin(const char *folder,
 void presence_end(struct presence *presence)
 {
     if (presence != NULL) {
-        held_file_close(&presence->file);
+        locked_file_close(&presence->file);
         mem_free(presence, sizeof *presence);
     }
 }
@@ -105,7 +105,7 @@ static void read_one(void *ctx, const char *path, int fd)
 {
     struct value *list = ctx;
     (void)path;
-    struct value object = is_held(fd) ? held_file_read(fd) : VALUE_NONE;
+    struct value object = is_held(fd) ? locked_file_read(fd) : VALUE_NONE;
     if (!value_is_absent(object)) {
         *list = array_push_adopt(*list, object);
     }

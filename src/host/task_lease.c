@@ -1,18 +1,18 @@
-/* Task leases: held files by the key of a task. */
+/* Task leases: locked files by the key of a task. */
 
 #include "host/task_lease.h"
 
 #include "base/mem.h"
-#include "host/held_file.h"
+#include "host/locked_file.h"
 
 /* A file that cannot be made, because the disk is full, is no lease either: it
  * is asked for again. */
 static void *take(void *ctx, struct value key)
 {
-    struct held_file *file = mem_alloc_zero(sizeof *file);
+    struct locked_file *file = mem_alloc_zero(sizeof *file);
     const struct value about = value_empty_object();
     const enum err err =
-        held_file_open(file, ctx, "tasks", key, about, NULL, NULL);
+        locked_file_open(file, ctx, "tasks", key, about, NULL, NULL);
     value_unref(about);
     if (err != ERR_OK) {
         mem_free(file, sizeof *file);
@@ -24,8 +24,8 @@ static void *take(void *ctx, struct value key)
 static void give_back(void *ctx, void *claim)
 {
     (void)ctx;
-    struct held_file *file = claim;
-    held_file_close(file);
+    struct locked_file *file = claim;
+    locked_file_close(file);
     mem_free(file, sizeof *file);
 }
 

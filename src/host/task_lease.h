@@ -1,6 +1,6 @@
 /* Task leases: one process does a task (runtime/task.h, task-5).
  *
- * A lease is a held file (host/held_file.h) DIR/tasks/KEY. It ends with the
+ * A lease is a locked file (host/locked_file.h) DIR/tasks/KEY. It ends with the
  * process, even if it is killed; then the next process that asks gets it. */
 
 #ifndef HOST_TASK_LEASE_H

@@ -6,13 +6,13 @@
 #include "base/nearest.h"
 #include "host/presence.h"
 #include "host/system.h"
-#include "host/transfer_inside.h"
+#include "host/transfer_internal.h"
 #include "runtime/piece.h"
 #include "runtime/relink.h"
 #include "store/observations.h"
 #include "value/array.h"
 #include "value/compare.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/object.h"
 
 enum {
@@ -36,30 +36,30 @@ static struct value new_session(void)
 
 enum err transfer_open(const char *folder,
                        const char *space,
-                       enum folder_access access,
+                       enum data_dir_access access,
                        struct transfer **out,
                        struct err_detail *detail)
 {
     *out = NULL;
-    enum err err = folder_open(folder, access, detail);
+    enum err err = data_dir_open(folder, access, detail);
     if (err == ERR_OK) {
-        err = folder_find(folder, space, access, detail);
+        err = data_dir_find(folder, space, access, detail);
     }
     if (err != ERR_OK) {
         return err;
     }
     struct buf path = {0};
-    folder_path(folder, space, &path);
+    data_dir_path(folder, space, &path);
     struct transfer *transfer = mem_alloc_zero(sizeof *transfer);
     const struct engine_options options = {
         .path = buf_text(&path),
-        .read_only = access == FOLDER_READ_ONLY,
+        .read_only = access == DATA_DIR_READ_ONLY,
     };
     err = engine_open(&transfer->engine, &options, detail);
     buf_release(&path);
     if (err != ERR_OK) {
         mem_free(transfer, sizeof *transfer);
-        return folder_explain(folder, space, detail);
+        return data_dir_explain(folder, space, detail);
     }
     transfer->folder = folder;
     transfer->name = space;
@@ -174,7 +174,7 @@ static enum err refuse_name(struct transfer *transfer,
 static void add_document(void *ctx, struct value scope_key, struct value id)
 {
     struct moved_set *set = ctx;
-    if (!value_begins_with(scope_key, "session:")) { /* T2 */
+    if (!value_begins_with(scope_key, "session:")) { /* transfer-2 */
         const struct moved_document one = {
             .scope_key = value_ref(scope_key),
             .id = value_ref(id),
@@ -709,7 +709,7 @@ static struct value rename_link(void *ctx, struct value value)
 {
     const struct moved_names *names = ctx;
     const struct moved_set *set = names->set;
-    struct link link = link_of(value);
+    struct doc_link link = doc_link_of(value);
     const bool has_space = !value_is_absent(link.space);
     if (value_is_absent(link.id) ||
         (has_space && !key_equal(link.space, names->space))) {
@@ -722,7 +722,7 @@ static struct value rename_link(void *ctx, struct value value)
     if (moves || !key_equal(id, link.id)) {
         link.id = id;
         link.space = moves ? names->to_space : link.space;
-        made = link_new(&link);
+        made = doc_link_new(&link);
     }
     value_unref(id);
     return made;

@@ -1,21 +1,22 @@
 /* Whole pieces as sets of documents: counting, removing, renaming, exporting to
  * a file and importing from one. No pattern is needed and nothing runs.
  *
- *   T1  Each change is one SQL transaction of the space: a process that is
- *       killed meanwhile has changed nothing.
- *   T2  A piece consists of its result document, the documents below it
- *       ("piece:NAME/..."), including those of each user, and the pieces that
- *       its handlers have launched. Documents of a session are left out: they
- *       are useless to another process.
- *       Events that wait for its streams (proto/event.h) are removed with it
- *       and follow its name; they are not part of an export.
- *   T4  A child in another space (R8 of runtime/piece.h) belongs to its parent
- *       and is removed with it, before it, in a separate transaction: after a
- *       kill in between, the parent still exists and can be removed again. A
- *       child is not removed alone while its parent has it. Neither of the two
- *       is renamed or exported, because the other one would be left out.
- *   T3  The remembered runs of each changed name are forgotten: the nodes run
- *       again at the next start of the piece.
+ *   transfer-1  Each change is one SQL transaction of the space: a process that
+ *               is killed meanwhile has changed nothing.
+ *   transfer-2  A piece consists of its result document, the documents below it
+ *               ("piece:NAME/..."), including those of each user, and the
+ *               pieces that its handlers have launched. Documents of a session
+ *               are left out: they are useless to another process. Events that
+ *               wait for its streams (proto/event.h) are removed with it and
+ *               follow its name; they are not part of an export.
+ *   transfer-4  A child in another space (piece-8 of runtime/piece.h) belongs
+ *               to its parent and is removed with it, before it, in a separate
+ *               transaction: after a kill in between, the parent still exists
+ *               and can be removed again. A child is not removed alone while
+ *               its parent has it. Neither of the two is renamed or exported,
+ *               because the other one would be left out.
+ *   transfer-3  The remembered runs of each changed name are forgotten: the
+ *               nodes run again at the next start of the piece.
  *
  * An export is JSON Lines: a header, one line per document, and the number of
  * documents at the end, so that a truncated file is detected.
@@ -30,7 +31,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "host/folder.h"
+#include "host/data_dir.h"
 #include "value/value.h"
 
 /* The prefix of the names of the sessions that commit these changes. */
@@ -47,7 +48,7 @@ struct transfer_counts {
 /* A space of a data directory. Both names are borrowed until the end. */
 MUST_CHECK enum err transfer_open(const char *folder,
                                   const char *space,
-                                  enum folder_access access,
+                                  enum data_dir_access access,
                                   struct transfer **out,
                                   struct err_detail *detail);
 void transfer_close(struct transfer *transfer); /* NULL is fine */

@@ -1,7 +1,7 @@
-/* Children in other spaces (T4): found, counted, and removed before their
- * parents. */
+/* Children in other spaces (transfer-4): found, counted, and removed before
+ * their parents. */
 
-#include "host/transfer_inside.h"
+#include "host/transfer_internal.h"
 #include "runtime/piece.h"
 #include "value/array.h"
 #include "value/object.h"
@@ -165,12 +165,13 @@ static enum err with_child(const struct transfer *from,
     bool is_child = false;
     append(&space, object_field(entry, "space"));
     append(&name, object_field(entry, "piece"));
-    enum err err = transfer_open(
-        from->folder,
-        buf_text(&space),
-        from->engine.database.read_only ? FOLDER_READ_ONLY : FOLDER_EXISTING,
-        &transfer,
-        detail);
+    enum err err =
+        transfer_open(from->folder,
+                      buf_text(&space),
+                      from->engine.database.read_only ? DATA_DIR_READ_ONLY
+                                                      : DATA_DIR_EXISTING,
+                      &transfer,
+                      detail);
     if (err == ERR_OK) {
         err = is_child_of(transfer,
                           object_field(entry, "piece"),
@@ -321,7 +322,7 @@ static enum err check_parent(struct transfer *transfer,
     struct value children = VALUE_NONE;
     if (transfer_open(transfer->folder,
                       buf_text(&space),
-                      FOLDER_READ_ONLY,
+                      DATA_DIR_READ_ONLY,
                       &there,
                       &ignored) == ERR_OK &&
         read_children(there, buf_text(&piece), &children, NULL, &ignored) ==

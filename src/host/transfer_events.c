@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cron.h"
-#include "host/transfer_inside.h"
+#include "host/transfer_internal.h"
 #include "host/zones.h"
 #include "proto/event.h"
 #include "runtime/timer.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "host/system.h"
-#include "host/transfer_inside.h"
+#include "host/transfer_internal.h"
 #include "runtime/piece.h"
 #include "value/array.h"
 #include "value/json.h"

@@ -1,11 +1,11 @@
 /* What wakes a waiting process: time, a write of another process to a file, and
  * interrupts.
  *
- *   K1  One descriptor (wake_fd) becomes readable when there is something to
- *       do, so it fits into any event loop.
- *   K2  wake_interrupt may be called from a signal handler and from any thread.
- *       It is seen once, even if nothing was waiting.
- *   K3  A file that cannot be watched is no error: the caller polls it.
+ *   wake-1  One descriptor (wake_fd) becomes readable when there is something
+ *           to do, so it fits into any event loop.
+ *   wake-2  wake_interrupt may be called from a signal handler and from any
+ *           thread. It is seen once, even if nothing was waiting.
+ *   wake-3  A file that cannot be watched is no error: the caller polls it.
  *
  * It knows nothing of stores. Nothing else in this folder sleeps. */
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "host/event_source.h"
 #include "host/mirrors.h"
-#include "host/pages.h"
+#include "host/resume_pages.h"
 #include "runtime/own_write.h"
 #include "runtime/piece.h"
 #include "runtime/task.h"
@@ -37,8 +37,8 @@ struct world_runtime_rest {
     struct value session; /* its name */
     struct value user;
     struct event_source event_source;
-    VEC(struct link *) links; /* one per space */
-    uint64_t landed;          /* what has, in its last step */
+    VEC(struct hub_link *) links; /* one per space */
+    uint64_t landed;              /* what has, in its last step */
 };
 
 struct world {
@@ -296,13 +296,13 @@ static enum err resume(void *ctx,
                        struct err_detail *detail)
 {
     struct world_runtime *one = ctx;
-    const struct pages_source source = {
+    const struct resume_pages_source source = {
         .engine = engine_of,
         .ctx = one,
         .identity = {one->rest->user, one->rest->session},
         .limit = one->page_limit,
     };
-    return pages_fetch(&source, space, piece, out, detail);
+    return resume_pages_fetch(&source, space, piece, out, detail);
 }
 
 static void forget(void *ctx, struct space *space, struct value piece)
@@ -337,8 +337,8 @@ static enum err connect(struct world_runtime *one,
     if (err != ERR_OK) {
         return err;
     }
-    struct link *link = mem_alloc_zero(sizeof *link);
-    link_init(link, &at->hub, LINK_HELD, rest->user);
+    struct hub_link *link = mem_alloc_zero(sizeof *link);
+    hub_link_init(link, &at->hub, HUB_LINK_HELD, rest->user);
     vec_push(&rest->links, link);
     const struct space_options options = {
         .id = at->name,
@@ -509,7 +509,7 @@ void world_runtime_end(struct world_runtime *one)
     struct world_runtime_rest *rest = one->rest;
     runtime_release(&one->runtime);
     VEC_FOREACH (&rest->links, link) {
-        link_release(*link);
+        hub_link_release(*link);
         mem_free(*link, sizeof **link);
     }
     vec_release(&rest->links);
@@ -539,10 +539,10 @@ void world_free(struct world *world)
 static void deliver(struct world_runtime *one)
 {
     VEC_FOREACH (&one->rest->links, link) {
-        link_pump_to_hub(*link);
+        hub_link_pump_to_hub(*link);
         hub_step((*link)->hub, one->world->now);
         hub_flush((*link)->hub);
-        link_pump(*link);
+        hub_link_pump(*link);
     }
 }
 
@@ -554,7 +554,7 @@ void world_exchange(struct world_runtime *one)
     deliver(one);
     replica_step(&one->runtime.replica, one->world->now);
     deliver(one);
-    replica_settle(&one->runtime.replica);
+    replica_pump(&one->runtime.replica);
 }
 
 /* Whether something has landed since the last step, in any space. */
@@ -600,9 +600,9 @@ static bool is_at_rest(const struct world_runtime *one, bool settled)
     if (!pieces_are_idle(runtime)) {
         return false;
     }
-    return settled ? scheduler_is_settled(runtime->sched) &&
+    return settled ? sched_is_settled(runtime->sched) &&
                          is_confirmed(runtime) && !runtime_is_loading(runtime)
-                   : scheduler_is_idle(runtime->sched);
+                   : sched_is_idle(runtime->sched);
 }
 
 enum world_rest world_idle(struct world_runtime *one, bool settled)
@@ -613,10 +613,10 @@ enum world_rest world_idle(struct world_runtime *one, bool settled)
                tasks_next_wake(&one->runtime) <= world->now) {
         }
         if (is_at_rest(one, settled)) {
-            scheduler_idle_over(one->runtime.sched);
+            sched_idle_over(one->runtime.sched);
             return WORLD_AT_REST;
         }
-        const mono_ms wake = scheduler_is_idle(one->runtime.sched)
+        const mono_ms wake = sched_is_idle(one->runtime.sched)
                                  ? replica_next_wake(&one->runtime.replica)
                                  : runtime_next_wake(&one->runtime);
         if (wake == MONO_NEVER) {
@@ -624,7 +624,7 @@ enum world_rest world_idle(struct world_runtime *one, bool settled)
         }
         world->now = wake > world->now ? wake : world->now;
     }
-    return WORLD_RESTLESS;
+    return WORLD_NOT_CONVERGED;
 }
 
 void world_hold(struct world_runtime *one, bool held)

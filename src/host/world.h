@@ -8,19 +8,19 @@
  *   world_idle(one);
  *   world_free(world);
  *
- *   W1  Nothing sleeps, there are no threads, and the same seed gives the same
- *       bytes.
- *   W2  A store has one engine and one hub per space, created on demand, in
- *       memory or in a folder.
- *   W3  A runtime's commits reach its store when it steps, unless they are
- *       held; commits of other runtimes arrive when it steps. */
+ *   world-1  Nothing sleeps, there are no threads, and the same seed gives the
+ *            same bytes.
+ *   world-2  A store has one engine and one hub per space, created on demand,
+ *            in memory or in a folder.
+ *   world-3  A runtime's commits reach its store when it steps, unless they are
+ *            held; commits of other runtimes arrive when it steps. */
 
 #ifndef HOST_WORLD_H
 #define HOST_WORLD_H
 
 #include "base/host.h"
 #include "host/hub.h"
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "runtime/runtime.h"
 
 struct world;
@@ -95,8 +95,8 @@ bool world_step(struct world_runtime *one);
 
 enum world_rest {
     WORLD_AT_REST,
-    WORLD_HELD,     /* waits only for a withheld confirmation */
-    WORLD_RESTLESS, /* not idle after WORLD_WAKES_MAX */
+    WORLD_HELD,          /* waits only for a withheld confirmation */
+    WORLD_NOT_CONVERGED, /* not idle after WORLD_WAKES_MAX */
 };
 
 /* Steps until it is idle, and advances the clock to whatever delays that; then,

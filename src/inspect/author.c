@@ -69,7 +69,7 @@ static struct offline_node *writer_of(const struct offline_graph *graph,
 
 /* The effect that a commit names. */
 static bool find_effect(const struct offline_graph *graph,
-                        const struct commit_seen *commit,
+                        const struct commit_info *commit,
                         struct author *author)
 {
     const struct value of = commit->effect;
@@ -95,7 +95,7 @@ static bool find_effect(const struct offline_graph *graph,
 }
 
 struct author author_of(const struct offline_graph *graph,
-                        const struct commit_seen *commit)
+                        const struct commit_info *commit)
 {
     struct author author = {.kind = AUTHOR_EDIT};
     if (value_begins_with(commit->session, TRANSFER_SESSION)) {

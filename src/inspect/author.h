@@ -18,7 +18,7 @@ struct author {
 };
 
 struct author author_of(const struct offline_graph *graph,
-                        const struct commit_seen *commit);
+                        const struct commit_info *commit);
 
 /* For people and programs: {"type": "node", "piece": ..., "node": ...}, new. */
 struct value author_describe(const struct offline_graph *graph,

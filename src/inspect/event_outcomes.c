@@ -70,7 +70,7 @@ struct failed_list {
     VEC(struct failed_event) events;
 };
 
-static bool note_failed(void *ctx, const struct commit_seen *commit)
+static bool note_failed(void *ctx, const struct commit_info *commit)
 {
     struct failed_list *list = ctx;
     VEC_FOREACH (&commit->writes, write) {
@@ -108,7 +108,7 @@ static enum err describe_failed(struct offline_graph *graph,
         address_of(graph, failed->scope_key, failed->id);
     struct value before = VALUE_NONE;
     enum err err = ERR_OK;
-    if (engine_has_past(&graph->engine, graph->branch, failed->seq - 1)) {
+    if (engine_has_history(&graph->engine, graph->branch, failed->seq - 1)) {
         err = engine_before(&graph->engine,
                             &address,
                             failed->seq - 1,

@@ -44,7 +44,7 @@ static void put_node(struct offline_graph *graph,
 static uint64_t time_of(struct offline_graph *graph,
                         const struct offline_node *node)
 {
-    struct commit_seen commit;
+    struct commit_info commit;
     struct err_detail ignored;
     const struct run_action *run = node->run;
     uint64_t at = 0;
@@ -54,7 +54,7 @@ static uint64_t time_of(struct offline_graph *graph,
                   &ignored) == ERR_OK) {
         at = commit.at_ms;
     }
-    commit_seen_release(&commit);
+    commit_info_release(&commit);
     return at;
 }
 
@@ -109,7 +109,7 @@ static enum err describe_node(struct offline_graph *graph,
     return err;
 }
 
-/* The parent in another space, and the children there (R8 of
+/* The parent in another space, and the children there (piece-8 of
  * runtime/piece.h). */
 static void put_relatives(struct value *object, struct value about)
 {
@@ -331,7 +331,7 @@ static void draw(struct drawing *drawing)
 
 /* The handler of this piece that the commit is of, or NULL. */
 static const struct offline_node *handler_of(const struct drawing *drawing,
-                                             const struct commit_seen *commit)
+                                             const struct commit_info *commit)
 {
     const struct author author = author_of(drawing->graph, commit);
     if (author.kind != AUTHOR_EVENT) {
@@ -351,7 +351,7 @@ static const struct offline_node *handler_of(const struct drawing *drawing,
     return found;
 }
 
-static bool draw_handling(void *ctx, const struct commit_seen *commit)
+static bool draw_handling(void *ctx, const struct commit_info *commit)
 {
     struct drawing *drawing = ctx;
     const struct offline_node *handler = handler_of(drawing, commit);
@@ -568,7 +568,7 @@ static bool is_of_piece(struct value id, const char *piece)
            (text.length == front + length || text.at[front + length] == '/');
 }
 
-static bool note_commit(void *ctx, const struct commit_seen *commit)
+static bool note_commit(void *ctx, const struct commit_info *commit)
 {
     struct history *history = ctx;
     bool wanted = history->piece == NULL;

@@ -7,8 +7,8 @@
 #include "inspect/graph_json.h"
 #include "runtime/piece.h"
 #include "sched/gates.h"
+#include "sched/node_registry.h"
 #include "sched/preflight.h"
-#include "sched/registry.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -108,7 +108,7 @@ static struct value author(const struct live_source *source,
     const uint32_t ordinal = change->source - 1;
     const struct run_record *run =
         introspection_run_of_change(source->sched, change);
-    const struct node *node = registry_node(source->sched, ordinal);
+    const struct node *node = node_registry_node(source->sched, ordinal);
     const bool event = run != NULL && run->kind == NODE_HANDLER;
     const struct account_node about = identify(source,
                                                node != NULL  ? node_name(node)

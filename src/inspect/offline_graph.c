@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "host/folder.h"
+#include "host/data_dir.h"
 #include "host/presence.h"
 #include "runtime/piece.h"
 #include "value/array.h"
 #include "value/compare.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/object.h"
 #include "value/path.h"
 
@@ -180,8 +180,8 @@ static enum err name_piece(struct offline_graph *graph,
     return err;
 }
 
-/* Whether the elements of a list are pieces: its document says so (S6 of
- * runtime/spread.h). `front` is its name and "/". */
+/* Whether the elements of a list are pieces: its document says so (keyed-list-6
+ * of runtime/keyed_list.h). `front` is its name and "/". */
 static enum err has_pieces(struct offline_graph *graph,
                            const struct naming *naming,
                            struct text front,
@@ -236,7 +236,7 @@ static enum err name_elements(struct offline_graph *graph,
     return err;
 }
 
-/* The children of a list (runtime/spread.h); each user may have some. */
+/* The children of a list (runtime/keyed_list.h); each user may have some. */
 static enum err name_children(struct offline_graph *graph,
                               struct naming *naming,
                               struct value cell,
@@ -362,11 +362,11 @@ static enum err add_piece(struct offline_graph *graph,
     enum err err = read_field(graph, id, "piece", &piece->about, detail);
     value_unref(id);
     if (err == ERR_OK) {
-        err = runs_of_piece(&graph->engine,
-                            graph->branch,
-                            name,
-                            &piece->runs,
-                            detail);
+        err = run_history_of_piece(&graph->engine,
+                                   graph->branch,
+                                   name,
+                                   &piece->runs,
+                                   detail);
     }
     if (err == ERR_OK) {
         err = name_nodes(graph, piece, detail);
@@ -447,7 +447,10 @@ static enum err add_pieces(struct offline_graph *graph,
     struct value observed = VALUE_NONE;
     enum err err = read_field(graph, id, "value", &listed, detail);
     if (err == ERR_OK) {
-        err = runs_pieces(&graph->engine, graph->branch, &observed, detail);
+        err = run_history_pieces(&graph->engine,
+                                 graph->branch,
+                                 &observed,
+                                 detail);
     }
     if (value_is_object(listed)) {
         struct object_iter iter = object_iter(listed);
@@ -639,7 +642,7 @@ static void look_for_links(struct looking *looking, struct value value)
     while (rest.count > 0) {
         const struct value one = vec_pop(&rest);
         if (value_kind(one) == VALUE_LINK) {
-            const struct link link = link_of(one);
+            const struct doc_link link = doc_link_of(one);
             if (value_is_string(link.id) && value_is_absent(link.space)) {
                 look_at(looking, link.id);
             }
@@ -722,14 +725,14 @@ static enum err open_engine(struct offline_graph *graph,
                             struct err_detail *detail)
 {
     struct buf path = {0};
-    folder_path(folder, space, &path);
+    data_dir_path(folder, space, &path);
     const struct engine_options options = {
         .path = buf_text(&path),
         .read_only = true,
     };
     const enum err err = engine_open(&graph->engine, &options, detail);
     buf_release(&path);
-    return err == ERR_OK ? ERR_OK : folder_explain(folder, space, detail);
+    return err == ERR_OK ? ERR_OK : data_dir_explain(folder, space, detail);
 }
 
 static enum err take(struct offline_graph *graph, struct err_detail *detail)
@@ -745,9 +748,9 @@ enum err offline_graph_open(const char *folder,
                             struct err_detail *detail)
 {
     *out = NULL;
-    enum err err = folder_open(folder, FOLDER_READ_ONLY, detail);
+    enum err err = data_dir_open(folder, DATA_DIR_READ_ONLY, detail);
     if (err == ERR_OK) {
-        err = folder_find(folder, space, FOLDER_READ_ONLY, detail);
+        err = data_dir_find(folder, space, DATA_DIR_READ_ONLY, detail);
     }
     if (err != ERR_OK) {
         return err;

@@ -1,8 +1,8 @@
 /* An offline graph: the pieces of a space as its file has them, without any
  * process that runs them.
  *
- * The file remembers what each node read and wrote (store/runs.h) under the
- * digest of its name; the result document of a piece has the names
+ * The file remembers what each node read and wrote (store/run_history.h) under
+ * the digest of its name; the result document of a piece has the names
  * (runtime/piece.h). Together they are the graph as it was last.
  *
  *   struct offline_graph *graph;
@@ -11,19 +11,20 @@
  *   offline_graph_close(graph);
  *
  *   offline-graph-1  It is of one state of the space, `graph->engine.seq`, and
- *       nothing is changed.
+ *                    nothing is changed.
  *   offline-graph-2  A node is *wanted* if an effect reads what it writes,
- *       directly or through others. It is *live* if a process that runs
- *       effects has started the piece of such an effect, and the piece of the
- *       node. A process that looks at a result counts as an effect as long as
- *       the process is there; the file does not record it.
+ *                    directly or through others. It is *live* if a process that
+ *                    runs effects has started the piece of such an effect, and
+ *                    the piece of the node. A process that looks at a result
+ *                    counts as an effect as long as the process is there; the
+ *                    file does not record it.
  *   offline-graph-3  A node that never ran, or has no fingerprint, has no row:
- *       only its name and its kind are known. */
+ *                    only its name and its kind are known. */
 
 #ifndef INSPECT_OFFLINE_GRAPH_H
 #define INSPECT_OFFLINE_GRAPH_H
 
-#include "store/runs.h"
+#include "store/run_history.h"
 
 struct offline_piece;
 

@@ -35,7 +35,7 @@ struct value offline_address(const struct run_place *place)
     return value_string_adopt(&text);
 }
 
-static void put_commit(struct value *object, const struct commit_seen *commit)
+static void put_commit(struct value *object, const struct commit_info *commit)
 {
     object_put_number(object, "seq", commit->seq);
     object_put_adopt(object, "session", value_ref(commit->session));
@@ -58,7 +58,7 @@ static struct value patch_paths(struct value patch)
 }
 
 struct value offline_commit(const struct offline_graph *graph,
-                            const struct commit_seen *commit)
+                            const struct commit_info *commit)
 {
     struct value object = value_empty_object();
     struct value writes = value_empty_array();
@@ -99,7 +99,7 @@ struct tracer {
     VEC(struct span) told; /* offline-why-3 */
     /* The last commit that was looked at, whatever became of that: causes of
      * one run mostly come with one commit, which may be long. */
-    struct commit_seen commit;
+    struct commit_info commit;
     enum err found;
 };
 
@@ -206,7 +206,7 @@ static enum err find_revision_before(struct tracer *tracer,
 /* Of a node's commit: the run behind it. */
 static enum err put_run(struct tracer *tracer,
                         const struct author *author,
-                        const struct commit_seen *commit,
+                        const struct commit_info *commit,
                         unsigned depth,
                         struct value *by)
 {
@@ -240,7 +240,7 @@ static void look_at_commit(struct tracer *tracer, uint64_t seq)
         return;
     }
     struct err_detail ignored;
-    commit_seen_release(&tracer->commit);
+    commit_info_release(&tracer->commit);
     tracer->found =
         commit_at(&tracer->graph->engine, seq, &tracer->commit, &ignored);
     tracer->commit.seq = seq;
@@ -260,10 +260,10 @@ static enum err put_author(struct tracer *tracer,
         by = author_describe(tracer->graph, &author);
         if (author.kind == AUTHOR_NODE && depth < WHY_DEPTH) {
             /* Other commits are looked at meanwhile. */
-            struct commit_seen commit = tracer->commit;
-            tracer->commit = (struct commit_seen){0};
+            struct commit_info commit = tracer->commit;
+            tracer->commit = (struct commit_info){0};
             err = put_run(tracer, &author, &commit, depth, &by);
-            commit_seen_release(&commit);
+            commit_info_release(&commit);
         }
     } else {
         by = account_author(AUTHOR_FOLDED);
@@ -599,7 +599,7 @@ enum err offline_why(struct offline_graph *graph,
         err = explain_run(&tracer, &span, &object);
     }
     vec_release(&tracer.told);
-    commit_seen_release(&tracer.commit);
+    commit_info_release(&tracer.commit);
     if (err != ERR_OK) {
         value_unref(object);
         return err;
@@ -769,13 +769,13 @@ static enum err put_last_commit(struct tracer *tracer,
     const enum err err =
         find_changes(tracer, &span, place, place->kind == PLACE_DEEP, &seqs);
     if (err == ERR_OK && seqs.count > 0) {
-        struct commit_seen commit;
+        struct commit_info commit;
         struct err_detail ignored;
         if (commit_at(&graph->engine, seqs.at[0], &commit, &ignored) ==
             ERR_OK) {
             object_put_adopt(object, "commit", offline_commit(graph, &commit));
         }
-        commit_seen_release(&commit);
+        commit_info_release(&commit);
     }
     vec_release(&seqs);
     return err;

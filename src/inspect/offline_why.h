@@ -75,7 +75,7 @@ MUST_CHECK enum err offline_why_not_place(struct offline_graph *graph,
  *            "writes":[{"document":ID,"op":"patch","paths":[...]}]}, with "by"
  * as above, but without the run of a node. */
 struct value offline_commit(const struct offline_graph *graph,
-                            const struct commit_seen *commit);
+                            const struct commit_info *commit);
 
 /* "piece:P/items#/value"; "...@user:U" for another scope than the space. */
 struct value offline_address(const struct run_place *place);

@@ -5,7 +5,7 @@
 #include "runtime/piece.h"
 #include "store/documents.h"
 #include "value/array.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/object.h"
 #include "value/path.h"
 
@@ -69,7 +69,7 @@ static bool follow(struct walk *walk, struct value leaf)
     if (value_kind(leaf) != VALUE_LINK) {
         return false;
     }
-    const struct link link = link_of(leaf);
+    const struct doc_link link = doc_link_of(leaf);
     if (!value_is_absent(link.space)) {
         return false; /* another space's history is not ours */
     }

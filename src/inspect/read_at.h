@@ -3,9 +3,9 @@
  *
  *   read-at-1  Every document on the way is of the same seq.
  *   read-at-2  Links inside what is found are replaced by what is behind them.
- *       A field with nothing behind it, a stream for example, is left out, and
- *       is null in an array; what is nested too deep, or in a circle, stays a
- *       link. */
+ *              A field with nothing behind it, a stream for example, is left
+ *              out, and is null in an array; what is nested too deep, or in a
+ *              cycle, stays a link. */
 
 #ifndef INSPECT_READ_AT_H
 #define INSPECT_READ_AT_H

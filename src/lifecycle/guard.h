@@ -5,8 +5,8 @@
  * the same. A claim is not durable, on purpose: what must survive a restart is
  * a status of the row, and after a restart nothing is in flight.
  *
- *   G1  A pair of kind and id is held at most once.
- *   G2  Kinds are independent: a stop can be in flight beside a start.
+ *   guard-1  A pair of kind and id is held at most once.
+ *   guard-2  Kinds are independent: a stop can be in flight beside a start.
  *
  * All zero is a guard that holds nothing and owns nothing. One thread. */
 

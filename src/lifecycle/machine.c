@@ -382,7 +382,7 @@ static bool edges_check(const struct lifecycle_machine *machine)
         if (!edge_check(machine, edge)) {
             return false;
         }
-        /* Strictly in order, so no cell is there twice (L4). */
+        /* Strictly in order, so no cell is there twice (machine-4). */
         if (before != NULL &&
             (before->from > edge->from ||
              (before->from == edge->from && before->event >= edge->event))) {

@@ -4,15 +4,17 @@
  * predicates that supersede it. lifecycle_evaluate() is the only reader of that
  * data; every writer of a status calls it first and writes its outcome.
  *
- *   L1  No caller names a target status: an event and the row decide.
- *   L2  An event that does not apply is an outcome, not an error. Late and
- *       repeated reports are normal; every one of them has an explanation.
- *   L3  Predicates are tested before the table, in the order of the enum: an
- *       outdated event is superseded even where the table has no edge for it.
- *   L4  For each status and event there is at most one edge. An edge back to
- *       its own status says that nothing needs to be done.
- *   L5  The evaluator is total: every status, event and set of facts of a
- *       machine has an outcome. It allocates nothing and has no state.
+ *   machine-1  No caller names a target status: an event and the row decide.
+ *   machine-2  An event that does not apply is an outcome, not an error. Late
+ *              and repeated reports are normal; every one of them has an
+ *              explanation.
+ *   machine-3  Predicates are tested before the table, in the order of the
+ *              enum: an outdated event is superseded even where the table has
+ *              no edge for it.
+ *   machine-4  For each status and event there is at most one edge. An edge
+ *              back to its own status says that nothing needs to be done.
+ *   machine-5  The evaluator is total: every status, event and set of facts of
+ *              a machine has an outcome. It allocates nothing and has no state.
  *
  * A row is passed as a set of facts, because tables and predicates depend on
  * nothing else; what must be written beside the status is returned as a set of
@@ -40,7 +42,7 @@ enum lifecycle_fact {
     FACT_STALE_ATTEMPT = 1 << 8,     /* an answer to another destroy attempt */
 };
 
-/* What must hold for an event to count, in the order of testing (L3). */
+/* What must hold for an event to count, in the order of testing (machine-3). */
 enum lifecycle_predicate {
     PREDICATE_NOT_DELETED,
     PREDICATE_NOT_ARCHIVED,
@@ -155,7 +157,7 @@ const struct lifecycle_edge *lifecycle_edge(
 unsigned lifecycle_facts_read(const struct lifecycle_machine *machine);
 
 /* True if the tables are sound: names, numbers in range, edges in order and
- * one per cell (L4), every status reachable. */
+ * one per cell (machine-4), every status reachable. */
 bool lifecycle_machine_check(const struct lifecycle_machine *machine);
 
 /* -- An outcome ---------------------------------------------------------- */

@@ -20,22 +20,22 @@ enum {
 };
 
 struct checks {
-    struct trial *trial; /* NULL: is over */
+    struct test_case *test_case; /* NULL: is over */
 };
 
 static void checks_release(void *object)
 {
     struct checks *checks = object;
-    if (checks->trial != NULL) {
-        checks->trial->checks = NULL;
-        checks->trial = NULL;
+    if (checks->test_case != NULL) {
+        checks->test_case->checks = NULL;
+        checks->test_case = NULL;
     }
 }
 
-void checks_end(struct trial *trial)
+void checks_end(struct test_case *test_case)
 {
-    if (trial->checks != NULL) {
-        checks_release(trial->checks);
+    if (test_case->checks != NULL) {
+        checks_release(test_case->checks);
     }
 }
 
@@ -44,7 +44,7 @@ static const struct script_class checks_class;
 static const struct checks *check_t(lua_State *L)
 {
     const struct checks *checks = script_object_check(L, 1, &checks_class);
-    if (checks->trial == NULL) {
+    if (checks->test_case == NULL) {
         (void)luaL_error(L, "this test is over");
     }
     return checks;
@@ -54,17 +54,17 @@ static const struct checks *check_t(lua_State *L)
 
 static int t_runtime(lua_State *L)
 {
-    return runtimes_new(L, check_t(L)->trial);
+    return runtimes_new(L, check_t(L)->test_case);
 }
 
 static int t_engine(lua_State *L)
 {
-    return runtimes_engine(L, check_t(L)->trial);
+    return runtimes_engine(L, check_t(L)->test_case);
 }
 
 static int t_cluster(lua_State *L)
 {
-    return runtimes_cluster(L, check_t(L)->trial);
+    return runtimes_cluster(L, check_t(L)->test_case);
 }
 
 /* -- Asserting ----------------------------------------------------------- */
@@ -224,10 +224,10 @@ static int draw(lua_State *L)
 
 static const struct script_class random_class = {.name = "random"};
 
-static size_t runtime_count(const struct trial *trial)
+static size_t runtime_count(const struct test_case *test_case)
 {
     size_t count = 0;
-    LIST_FOREACH (&trial->runtimes, at) {
+    LIST_FOREACH (&test_case->runtimes, at) {
         count++;
     }
     return count;
@@ -235,19 +235,19 @@ static size_t runtime_count(const struct trial *trial)
 
 static int t_seeds(lua_State *L)
 {
-    struct trial *trial = check_t(L)->trial;
+    struct test_case *test_case = check_t(L)->test_case;
     const lua_Integer count = luaL_checkinteger(L, 2);
     luaL_argcheck(L,
                   count >= 1 && count <= SEEDS_MAX,
                   2,
                   "the number of rounds must be from 1 to 1000000");
     luaL_checktype(L, 3, LUA_TFUNCTION);
-    if (trial->heddle->frame != NULL) {
+    if (test_case->heddle->frame != NULL) {
         return luaL_error(L, "seeds() cannot be called inside a run");
     }
-    const size_t runtimes = runtime_count(trial);
+    const size_t runtimes = runtime_count(test_case);
     for (lua_Integer i = 0; i < count; i++) {
-        const uint64_t seed = trial->seed + (uint64_t)i;
+        const uint64_t seed = test_case->seed + (uint64_t)i;
         lua_settop(L, 3);
         lua_pushvalue(L, 3);
         lua_pushinteger(L, (lua_Integer)seed);
@@ -258,14 +258,14 @@ static int t_seeds(lua_State *L)
         const int status = lua_pcall(L, 2, 0, 0);
         script_pass_stop(L);
         if (status == LUA_OK) {
-            checks_end_runtimes(trial, runtimes);
+            checks_end_runtimes(test_case, runtimes);
         }
-        if (status != LUA_OK || trial->faults.length > 0) {
+        if (status != LUA_OK || test_case->faults.length > 0) {
             const char *words = status != LUA_OK
                                     ? sandbox_push_text(L, -1, NULL)
-                                    : buf_text(&trial->faults);
+                                    : buf_text(&test_case->faults);
             lua_pushfstring(L, "seed %I: %s", (lua_Integer)seed, words);
-            buf_clear(&trial->faults);
+            buf_clear(&test_case->faults);
             return lua_error(L);
         }
     }
@@ -317,27 +317,29 @@ static void write_difference(struct buf *out, struct value violation)
     buf_append_char(out, '\n');
 }
 
-static void note_violations(struct trial *trial, const struct test_runtime *rt)
+static void note_violations(struct test_case *test_case,
+                            const struct test_runtime *rt)
 {
     for (uint32_t i = 0;
          !rt->violations_were_read && i < array_count(rt->violations);
          i++) {
         const struct value violation = array_at(rt->violations, i);
         if (value_is_text(object_field(violation, "kind"), "not-idempotent")) {
-            write_difference(&trial->faults, violation);
+            write_difference(&test_case->faults, violation);
         } else {
-            write_offence(&trial->notes,
+            write_offence(&test_case->notes,
                           violation,
                           "writes outside its declared surface");
-            buf_append_char(&trial->notes, '\n');
+            buf_append_char(&test_case->notes, '\n');
         }
     }
 }
 
 /* checks-2. */
-static void note_errors(struct trial *trial, const struct test_runtime *rt)
+static void note_errors(struct test_case *test_case,
+                        const struct test_runtime *rt)
 {
-    struct buf *out = &trial->faults;
+    struct buf *out = &test_case->faults;
     const uint32_t count = array_count(rt->unasked);
     for (uint32_t i = 0; i < count; i++) {
         if (i == SHOWN_ERRORS) {
@@ -366,20 +368,21 @@ static void note_errors(struct trial *trial, const struct test_runtime *rt)
     }
 }
 
-void checks_note_faults(struct trial *trial, const struct test_runtime *rt)
+void checks_note_faults(struct test_case *test_case,
+                        const struct test_runtime *rt)
 {
-    note_errors(trial, rt);
-    note_violations(trial, rt);
+    note_errors(test_case, rt);
+    note_violations(test_case, rt);
 }
 
-void checks_end_runtimes(struct trial *trial, size_t keep)
+void checks_end_runtimes(struct test_case *test_case, size_t keep)
 {
-    size_t count = runtime_count(trial);
+    size_t count = runtime_count(test_case);
     while (count > keep) {
-        struct list_node *last = list_last(&trial->runtimes);
+        struct list_node *last = list_last(&test_case->runtimes);
         CHECK(last != NULL);
         struct test_runtime *rt = CONTAINER_OF(last, struct test_runtime, node);
-        checks_note_faults(trial, rt);
+        checks_note_faults(test_case, rt);
         test_runtime_end(rt);
         count--;
     }
@@ -412,10 +415,10 @@ static const struct script_class checks_class = {
     .identity = checks_identity,
 };
 
-void checks_push(lua_State *L, struct trial *trial)
+void checks_push(lua_State *L, struct test_case *test_case)
 {
     struct checks *checks =
         script_object_push(L, &checks_class, sizeof *checks);
-    checks->trial = trial;
-    trial->checks = checks;
+    checks->test_case = test_case;
+    test_case->checks = checks;
 }

@@ -21,17 +21,18 @@
 
 #include "luatest/test_runtime.h"
 
-/* Pushes the `t` of a trial. May raise. */
-void checks_push(lua_State *L, struct trial *trial);
+/* Pushes the `t` of a test case. May raise. */
+void checks_push(lua_State *L, struct test_case *test_case);
 
-/* The trial is over: its `t` is of no use any more. */
-void checks_end(struct trial *trial);
+/* The test case is over: its `t` is of no use any more. */
+void checks_end(struct test_case *test_case);
 
 /* What a runtime that is about to end did wrong goes into `faults` (checks-1,
  * checks-2). */
-void checks_note_faults(struct trial *trial, const struct test_runtime *rt);
+void checks_note_faults(struct test_case *test_case,
+                        const struct test_runtime *rt);
 
 /* Ends the runtimes behind the first `keep`, and notes what they did wrong. */
-void checks_end_runtimes(struct trial *trial, size_t keep);
+void checks_end_runtimes(struct test_case *test_case, size_t keep);
 
 #endif

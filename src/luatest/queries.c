@@ -110,14 +110,14 @@ static struct value places_value(struct place *const *places, uint32_t count)
 {
     struct value list = value_empty_array();
     for (uint32_t i = 0; i < count && i < TRACE_WRITES; i++) {
-        list = array_push_adopt(list, stage_place_value(places[i]));
+        list = array_push_adopt(list, lua_runtime_place_value(places[i]));
     }
     return list;
 }
 
 static struct value trigger_value(const struct trace_trigger *trigger)
 {
-    struct value value = stage_place_value(trigger->place);
+    struct value value = lua_runtime_place_value(trigger->place);
     object_put_adopt(&value,
                      "node",
                      name_value(trigger->name, trigger->ordinal));
@@ -192,7 +192,7 @@ int queries_trace(lua_State *L, struct test_runtime *rt)
 
 /* -- The graph ----------------------------------------------------------- */
 
-static struct value node_value(const struct stage *stage,
+static struct value node_value(const struct lua_runtime *lua,
                                const struct node *node)
 {
     struct value value = value_empty_object();
@@ -203,7 +203,7 @@ static struct value node_value(const struct stage *stage,
     object_put_text(&value, "status", introspection_status(node->status));
     object_put_adopt(&value, "live", value_bool(node_is_live(node)));
     object_put_number(&value, "height", node->height);
-    object_put_number(&value, "runs", stage_runs(stage, node->ordinal));
+    object_put_number(&value, "runs", lua_runtime_runs(lua, node->ordinal));
     if (node->parent != NULL) {
         object_put_adopt(
             &value,
@@ -263,8 +263,9 @@ static struct value causes_value(const struct run_record *record)
     struct value causes = value_empty_array();
     for (uint32_t i = 0; i < introspection_kept_causes(record->cause_count);
          i++) {
-        causes = array_push_adopt(causes,
-                                  stage_place_value(record->causes[i].place));
+        causes =
+            array_push_adopt(causes,
+                             lua_runtime_place_value(record->causes[i].place));
     }
     return causes;
 }

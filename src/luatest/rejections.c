@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "script/attempts.h"
 #include "script/convert.h"
+#include "script/transactions.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -124,7 +124,7 @@ static bool matches(struct test_runtime *rt,
     if (script_call(rt->lua.script, &call, &error) != SCRIPT_FINE) {
         struct buf text = {0};
         script_error_write(&text, &error);
-        stage_report(&rt->lua, VALUE_NONE, NULL, buf_text(&text));
+        lua_runtime_report(&rt->lua, VALUE_NONE, NULL, buf_text(&text));
         buf_release(&text);
     }
     script_error_release(&error);

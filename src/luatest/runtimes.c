@@ -13,7 +13,6 @@
 #include "luatest/queries.h"
 #include "luatest/rejections.h"
 #include "luatest/test_tasks.h"
-#include "script/attempts.h"
 #include "script/cells.h"
 #include "script/convert.h"
 #include "script/nodes.h"
@@ -21,6 +20,7 @@
 #include "script/pieces.h"
 #include "script/reads.h"
 #include "script/streams.h"
+#include "script/transactions.h"
 #include "value/array.h"
 
 enum {
@@ -37,9 +37,9 @@ struct runtime_object {
 };
 
 struct engine_object {
-    struct trial *trial;
-    struct world_store *store; /* of a trial that may be over */
-    uint64_t number;           /* of that trial */
+    struct test_case *test_case;
+    struct world_store *store; /* of a test case that may be over */
+    uint64_t number;           /* of that test case */
 };
 
 static const struct script_class runtime_class;
@@ -68,17 +68,17 @@ static struct test_runtime *check_runtime(lua_State *L, int argument)
 {
     const struct runtime_object *handle =
         script_object_check(L, argument, &runtime_class);
-    if (handle->binding.stage == NULL) {
+    if (handle->binding.lua == NULL) {
         (void)luaL_error(L, "this runtime has ended");
     }
-    return test_runtime_of(handle->binding.stage);
+    return test_runtime_of(handle->binding.lua);
 }
 
 /* For what cannot be done while a node of the runtime runs. */
-static struct test_runtime *check_ground(lua_State *L, const char *method)
+static struct test_runtime *check_toplevel(lua_State *L, const char *method)
 {
     struct test_runtime *rt = check_runtime(L, 1);
-    if (!frame_is_ground(rt->lua.frame)) {
+    if (!frame_is_toplevel(rt->lua.frame)) {
         (void)luaL_error(L, "%s() cannot be called inside a run", method);
     }
     return rt;
@@ -87,7 +87,7 @@ static struct test_runtime *check_ground(lua_State *L, const char *method)
 /* Pushes the object of a new runtime with these options. */
 static struct test_runtime *push_runtime(
     lua_State *L,
-    struct trial *trial,
+    struct test_case *test_case,
     const struct test_runtime_options *options)
 {
     struct runtime_object *handle =
@@ -96,7 +96,7 @@ static struct test_runtime *push_runtime(
     (void)lua_setiuservalue(L, -2, 1);
     struct test_runtime *rt = NULL;
     struct err_detail detail = {0};
-    const enum err err = test_runtime_new(trial, options, &rt, &detail);
+    const enum err err = test_runtime_new(test_case, options, &rt, &detail);
     if (err == ERR_OK) {
         binding_tie(&handle->binding, &rt->lua, object_cut);
     }
@@ -107,29 +107,29 @@ static struct test_runtime *push_runtime(
 /* -- Making them --------------------------------------------------------- */
 
 static struct engine_object *push_engine(lua_State *L,
-                                         struct trial *trial,
+                                         struct test_case *test_case,
                                          const char *folder)
 {
     struct engine_object *engine =
         script_object_push(L, &engine_class, sizeof *engine);
     struct err_detail detail = {0};
     const enum err err =
-        world_store_new(trial->world, folder, &engine->store, &detail);
-    engine->trial = trial;
-    engine->number = trial->number;
+        world_store_new(test_case->world, folder, &engine->store, &detail);
+    engine->test_case = test_case;
+    engine->number = test_case->number;
     reads_raise(L, err, &detail);
     return engine;
 }
 
-int runtimes_engine(lua_State *L, struct trial *trial)
+int runtimes_engine(lua_State *L, struct test_case *test_case)
 {
     if (lua_isnoneornil(L, 2)) {
-        (void)push_engine(L, trial, NULL);
+        (void)push_engine(L, test_case, NULL);
         return 1;
     }
     luaL_checktype(L, 2, LUA_TTABLE);
     if (lua_getfield(L, 2, "file") == LUA_TNIL) {
-        (void)push_engine(L, trial, NULL);
+        (void)push_engine(L, test_case, NULL);
         return 1;
     }
     if (lua_type(L, -1) != LUA_TSTRING) {
@@ -143,29 +143,30 @@ int runtimes_engine(lua_State *L, struct trial *trial)
                           "file must be a name without slashes: the directory "
                           "is created for the test and removed after it");
     }
-    name = lua_pushfstring(L, "%I-%s", (lua_Integer)trial->number, name);
+    name = lua_pushfstring(L, "%I-%s", (lua_Integer)test_case->number, name);
     struct buf *path = script_buffer_push(L);
-    if (trial->folder == NULL ||
-        !trial->folder(trial->folder_ctx, name, path)) {
+    if (test_case->folder == NULL ||
+        !test_case->folder(test_case->folder_ctx, name, path)) {
         return luaL_error(L, "engines on files are not available here");
     }
-    (void)push_engine(L, trial, buf_text(path));
+    (void)push_engine(L, test_case, buf_text(path));
     return 1;
 }
 
 /* Pushes the engine of the options at `index`, or a new one. */
 static struct engine_object *push_engine_of(lua_State *L,
-                                            struct trial *trial,
+                                            struct test_case *test_case,
                                             int index)
 {
     if (lua_isnoneornil(L, index) ||
         lua_getfield(L, index, "engine") == LUA_TNIL) {
-        return push_engine(L, trial, NULL);
+        return push_engine(L, test_case, NULL);
     }
     struct engine_object *engine = script_object_test(L, -1, &engine_class);
     if (engine == NULL) {
         (void)luaL_error(L, "engine must be the result of t:engine()");
-    } else if (engine->trial != trial || engine->number != trial->number) {
+    } else if (engine->test_case != test_case ||
+               engine->number != test_case->number) {
         (void)luaL_error(L, "the engine belongs to another test");
     }
     return engine;
@@ -248,7 +249,7 @@ static void check_hops(lua_State *L,
 
 /* Pushes the options of the table at `index`, or the default. */
 static struct test_runtime_options *push_options(lua_State *L,
-                                                 struct trial *trial,
+                                                 struct test_case *test_case,
                                                  int index)
 {
     struct options_object *held =
@@ -277,16 +278,16 @@ static struct test_runtime_options *push_options(lua_State *L,
         options->no_persistence = !field_is(L, index, "persist", true);
         options->trace = field_is(L, index, "trace", false);
     }
-    const struct engine_object *engine = push_engine_of(L, trial, index);
+    const struct engine_object *engine = push_engine_of(L, test_case, index);
     CHECK(engine != NULL);
     options->store = engine->store;
     return options;
 }
 
-int runtimes_new(lua_State *L, struct trial *trial)
+int runtimes_new(lua_State *L, struct test_case *test_case)
 {
     lua_settop(L, 2);
-    (void)push_runtime(L, trial, push_options(L, trial, 2));
+    (void)push_runtime(L, test_case, push_options(L, test_case, 2));
     return 1;
 }
 
@@ -294,7 +295,7 @@ int runtimes_new(lua_State *L, struct trial *trial)
 
 static int rt_step(lua_State *L)
 {
-    struct test_runtime *rt = check_ground(L, "step");
+    struct test_runtime *rt = check_toplevel(L, "step");
     const bool again = own_writes_try_again(&rt->one->runtime);
     lua_pushboolean(L, world_step(rt->one) || again);
     script_pass_stop(L);
@@ -306,7 +307,8 @@ static enum world_rest rest(struct test_runtime *rt, bool settled)
     enum world_rest rest = WORLD_AT_REST;
     do {
         rest = world_idle(rt->one, settled);
-    } while (rest != WORLD_RESTLESS && own_writes_try_again(&rt->one->runtime));
+    } while (rest != WORLD_NOT_CONVERGED &&
+             own_writes_try_again(&rt->one->runtime));
     return rest;
 }
 
@@ -318,32 +320,32 @@ static int push_rest(lua_State *L, enum world_rest rest)
         return 1;
     }
     lua_pushnil(L);
-    lua_pushstring(L, rest == WORLD_HELD ? "held" : "restless");
+    lua_pushstring(L, rest == WORLD_HELD ? "held" : "not-converged");
     return 2;
 }
 
 static int rt_idle(lua_State *L)
 {
-    return push_rest(L, rest(check_ground(L, "idle"), false));
+    return push_rest(L, rest(check_toplevel(L, "idle"), false));
 }
 
 static int rt_settled(lua_State *L)
 {
-    return push_rest(L, rest(check_ground(L, "settled"), true));
+    return push_rest(L, rest(check_toplevel(L, "settled"), true));
 }
 
 static int rt_now(lua_State *L)
 {
     const struct test_runtime *rt = check_runtime(L, 1);
-    lua_pushinteger(L, (lua_Integer)world_now(rt->trial->world));
+    lua_pushinteger(L, (lua_Integer)world_now(rt->test_case->world));
     return 1;
 }
 
 /* The next timer of any runtime of the test; *any: there are timers. */
-static mono_ms next_timer(const struct trial *trial, bool *any)
+static mono_ms next_timer(const struct test_case *test_case, bool *any)
 {
     mono_ms next = MONO_NEVER;
-    LIST_FOREACH (&trial->runtimes, at) {
+    LIST_FOREACH (&test_case->runtimes, at) {
         const struct test_runtime *rt =
             CONTAINER_OF(at, struct test_runtime, node);
         const struct runtime *runtime = &rt->one->runtime;
@@ -358,15 +360,15 @@ static mono_ms next_timer(const struct trial *trial, bool *any)
  * runtimes do what can be done at that time. */
 static void run_timers(struct test_runtime *rt, mono_ms target)
 {
-    struct world *world = rt->trial->world;
+    struct world *world = rt->test_case->world;
     bool any = false;
-    mono_ms wake = next_timer(rt->trial, &any);
+    mono_ms wake = next_timer(rt->test_case, &any);
     for (unsigned i = 0; any && i < ADVANCE_TIMERS_MAX; i++) {
-        LIST_FOREACH (&rt->trial->runtimes, at) {
+        LIST_FOREACH (&rt->test_case->runtimes, at) {
             test_runtime_settle(CONTAINER_OF(at, struct test_runtime, node));
         }
         const mono_ms before = wake;
-        wake = next_timer(rt->trial, &any);
+        wake = next_timer(rt->test_case, &any);
         if (wake > target || (wake <= world_now(world) && wake == before)) {
             return;
         }
@@ -383,9 +385,9 @@ static int rt_advance(lua_State *L)
                   ms >= 0 && ms <= (lua_Integer)TIMER_TIME_MOST,
                   2,
                   "expected a number of milliseconds");
-    struct world *world = rt->trial->world;
+    struct world *world = rt->test_case->world;
     const mono_ms target = world_now(world) + (mono_ms)ms;
-    if (frame_is_ground(rt->lua.frame)) {
+    if (frame_is_toplevel(rt->lua.frame)) {
         run_timers(rt, target);
         script_pass_stop(L);
     }
@@ -421,10 +423,10 @@ static enum err pull_one(struct test_runtime *rt,
     do { /* a node that waits for a document runs when it has come */
         value_unref(*out);
         *out = VALUE_NONE;
-        err = scheduler_pull(test_runtime_sched(rt),
-                             at,
-                             world_now(rt->trial->world),
-                             out);
+        err = sched_pull(test_runtime_sched(rt),
+                         at,
+                         world_now(rt->test_case->world),
+                         out);
         world_exchange(rt->one);
     } while (test_runtime_sched(rt)->waiting.count > 0 && --left > 0);
     if (err == ERR_OK && value_kind(*out) == VALUE_LINK) {
@@ -458,8 +460,8 @@ static enum err pull(struct test_runtime *rt,
 
 static int rt_pull(lua_State *L)
 {
-    struct test_runtime *rt = check_ground(L, "pull");
-    struct stage *of = NULL;
+    struct test_runtime *rt = check_toplevel(L, "pull");
+    struct lua_runtime *of = NULL;
     struct place *place = cells_check(L, 2, &of);
     luaL_argcheck(L, of == &rt->lua, 2, "the cell belongs to another runtime");
     struct err_detail detail = {0};
@@ -476,16 +478,16 @@ static int rt_pull(lua_State *L)
 /* The same on the same engine, after a crash. */
 static int rt_restart(lua_State *L)
 {
-    struct test_runtime *rt = check_ground(L, "restart");
-    struct trial *trial = rt->trial;
+    struct test_runtime *rt = check_toplevel(L, "restart");
+    struct test_case *test_case = rt->test_case;
     struct options_object *held =
         script_object_push(L, &options_class, sizeof *held);
     held->options = rt->options;
     held->options.spaces = value_ref(rt->options.spaces);
     held->options.user = value_ref(rt->options.user);
-    checks_note_faults(trial, rt);
+    checks_note_faults(test_case, rt);
     test_runtime_end(rt);
-    (void)push_runtime(L, trial, &held->options);
+    (void)push_runtime(L, test_case, &held->options);
     return 1;
 }
 
@@ -569,7 +571,7 @@ static void put_count(lua_State *L, const char *name, uint64_t count)
  * whatever the reason. */
 static int rt_resume(lua_State *L)
 {
-    struct test_runtime *rt = check_ground(L, "resume");
+    struct test_runtime *rt = check_toplevel(L, "resume");
     luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_settop(L, 2);
     if (rt->resuming != NULL) {
@@ -665,7 +667,7 @@ static void load_piece(struct test_runtime *rt, const struct piece *piece)
 
 static int rt_run(lua_State *L)
 {
-    struct test_runtime *rt = check_ground(L, "run");
+    struct test_runtime *rt = check_toplevel(L, "run");
     lua_settop(L, 4);
     struct pattern *pattern = patterns_check(L, 2);
     struct options_object *arguments =
@@ -713,17 +715,17 @@ static int rt_run(lua_State *L)
         return function(L, check_runtime(L, 1)); \
     }
 
-#define STAGE_METHOD(name, function)                   \
+#define RUNTIME_METHOD(name, function)                 \
     static int name(lua_State *L)                      \
     {                                                  \
         return function(L, &check_runtime(L, 1)->lua); \
     }
 
-STAGE_METHOD(rt_doc, cells_doc)
-STAGE_METHOD(rt_sink, nodes_sink)
-STAGE_METHOD(rt_stream, streams_new)
-STAGE_METHOD(rt_on, streams_on)
-STAGE_METHOD(rt_edit, attempts_edit)
+RUNTIME_METHOD(rt_doc, cells_doc)
+RUNTIME_METHOD(rt_sink, nodes_sink)
+RUNTIME_METHOD(rt_stream, streams_new)
+RUNTIME_METHOD(rt_on, streams_on)
+RUNTIME_METHOD(rt_edit, transactions_edit)
 METHOD(rt_reject_next, rejections_add)
 METHOD(rt_errors, queries_errors)
 METHOD(rt_calls, queries_calls)
@@ -825,7 +827,7 @@ static int cluster_settled(lua_State *L)
     const int count = (int)lua_rawlen(L, 1);
     for (int i = 1; i <= count; i++) {
         (void)lua_rawgeti(L, 1, i);
-        if (!frame_is_ground(check_runtime(L, -1)->lua.frame)) {
+        if (!frame_is_toplevel(check_runtime(L, -1)->lua.frame)) {
             return luaL_error(L, "settled() cannot be called inside a run");
         }
         lua_pop(L, 1);
@@ -835,10 +837,10 @@ static int cluster_settled(lua_State *L)
     for (unsigned i = 0; moved && i < ROUNDS_MAX; i++) {
         worst = settle_all(L, count, &moved);
     }
-    return push_rest(L, moved ? WORLD_RESTLESS : worst);
+    return push_rest(L, moved ? WORLD_NOT_CONVERGED : worst);
 }
 
-int runtimes_cluster(lua_State *L, struct trial *trial)
+int runtimes_cluster(lua_State *L, struct test_case *test_case)
 {
     const lua_Integer count = luaL_checkinteger(L, 2);
     luaL_argcheck(L,
@@ -846,10 +848,10 @@ int runtimes_cluster(lua_State *L, struct trial *trial)
                   2,
                   "a cluster must have 1 to 64 runtimes");
     lua_settop(L, 3);
-    const struct test_runtime_options *options = push_options(L, trial, 3);
+    const struct test_runtime_options *options = push_options(L, test_case, 3);
     lua_newtable(L);
     for (lua_Integer i = 1; i <= count; i++) {
-        (void)push_runtime(L, trial, options);
+        (void)push_runtime(L, test_case, options);
         lua_rawseti(L, -2, i);
     }
     lua_pushcfunction(L, cluster_settled);

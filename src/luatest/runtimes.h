@@ -7,8 +7,9 @@
 #include "luatest/test_runtime.h"
 
 /* The options are at 2, or nothing. */
-int runtimes_new(lua_State *L, struct trial *trial);
-int runtimes_engine(lua_State *L, struct trial *trial);
-int runtimes_cluster(lua_State *L, struct trial *trial); /* n [, opts] */
+int runtimes_new(lua_State *L, struct test_case *test_case);
+int runtimes_engine(lua_State *L, struct test_case *test_case);
+int runtimes_cluster(lua_State *L, struct test_case *test_case); /* n [,
+                                                                    opts] */
 
 #endif

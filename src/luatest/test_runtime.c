@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "luatest/rejections.h"
 #include "luatest/test_tasks.h"
-#include "sched/circle.h"
+#include "sched/cycle.h"
 #include "script/bodies.h"
 #include "value/array.h"
 #include "value/object.h"
@@ -22,12 +22,12 @@ static struct value report_new(const struct test_runtime *rt,
                                const char *message)
 {
     struct value report =
-        place != NULL ? stage_place_value(place) : value_empty_object();
+        place != NULL ? lua_runtime_place_value(place) : value_empty_object();
     if (!value_is_absent(source)) {
         object_put_adopt(&report, "source", value_ref(source));
     }
     object_put_text(&report, "message", message);
-    object_put_number(&report, "at", world_now(rt->trial->world));
+    object_put_number(&report, "at", world_now(rt->test_case->world));
     return report;
 }
 
@@ -71,7 +71,7 @@ static void on_call(void *ctx, const char *name, struct value arguments)
     struct value call = value_empty_object();
     object_put_text(&call, "name", name);
     object_put_adopt(&call, "arguments", value_ref(arguments));
-    object_put_number(&call, "at", world_now(rt->trial->world));
+    object_put_number(&call, "at", world_now(rt->test_case->world));
     rt->calls = array_push_adopt(rt->calls, call);
 }
 
@@ -99,12 +99,12 @@ static void on_not_settling(void *ctx,
               true);
 }
 
-static void on_circle(void *ctx, const struct circle *circle)
+static void on_cycle(void *ctx, const struct cycle *cycle)
 {
     struct buf sentence = {0};
-    circle_write(circle, &sentence);
+    cycle_write(cycle, &sentence);
     add_error(ctx,
-              node_name(circle->steps.at[0].node),
+              node_name(cycle->steps.at[0].node),
               NULL,
               buf_text(&sentence),
               false);
@@ -189,9 +189,9 @@ static void on_run(void *ctx,
     if (record->outcome != OUTCOME_COMMITTED) {
         return;
     }
-    stage_note_run(&rt->lua, node);
+    lua_runtime_note_run(&rt->lua, node);
     if (node->kind == NODE_COMPUTATION && !node->materializer &&
-        stage_is_lua(&rt->lua, node->ordinal)) {
+        lua_runtime_is_lua(&rt->lua, node->ordinal)) {
         check_surface(rt, run);
     }
 }
@@ -231,7 +231,7 @@ static enum err open_runtime(struct test_runtime *rt, struct err_detail *detail)
     }
     struct events_policy policy = events_policy();
     policy.lanes = options->lanes;
-    policy.seed = rt->trial->seed;
+    policy.seed = rt->test_case->seed;
     if (options->hops > 0) {
         policy.hops = options->hops;
     }
@@ -242,7 +242,7 @@ static enum err open_runtime(struct test_runtime *rt, struct err_detail *detail)
         .hooks = {.ctx = rt,
                   .error = on_error,
                   .not_settling = on_not_settling,
-                  .circle = on_circle,
+                  .cycle = on_cycle,
                   .not_idempotent = on_not_idempotent,
                   .run = on_run},
         .policy = &policy,
@@ -275,7 +275,7 @@ static void test_runtime_free(struct test_runtime *rt)
 
 static mono_ms host_now(void *ctx)
 {
-    return world_now(((const struct test_runtime *)ctx)->trial->world);
+    return world_now(((const struct test_runtime *)ctx)->test_case->world);
 }
 
 static void host_load(void *ctx, struct entity *entity)
@@ -305,7 +305,7 @@ static void push_task(lua_State *L,
 
 static void begin_lua(struct test_runtime *rt)
 {
-    rt->host = (struct stage_host){
+    rt->host = (struct lua_runtime_host){
         .ctx = rt,
         .now = host_now,
         .report = on_report,
@@ -314,24 +314,24 @@ static void begin_lua(struct test_runtime *rt)
         .settle = host_settle,
         .push_task = push_task,
     };
-    const struct stage_options options = {
-        .heddle = rt->trial->heddle,
+    const struct lua_runtime_options options = {
+        .heddle = rt->test_case->heddle,
         .runtime = &rt->one->runtime,
         .host = &rt->host,
-        .seed = rt->trial->seed,
+        .seed = rt->test_case->seed,
         .forget = rt->options.no_persistence,
     };
-    stage_set_up(&rt->lua, &options);
+    lua_runtime_set_up(&rt->lua, &options);
 }
 
-enum err test_runtime_new(struct trial *trial,
+enum err test_runtime_new(struct test_case *test_case,
                           const struct test_runtime_options *options,
                           struct test_runtime **out,
                           struct err_detail *detail)
 {
     struct test_runtime *rt = mem_alloc_zero(sizeof *rt);
     *out = NULL;
-    rt->trial = trial;
+    rt->test_case = test_case;
     rt->options = *options;
     rt->options.spaces = value_ref(options->spaces);
     rt->options.user = value_ref(options->user);
@@ -356,14 +356,14 @@ enum err test_runtime_new(struct trial *trial,
     }
     begin_lua(rt);
     list_node_init(&rt->node);
-    list_push_back(&trial->runtimes, &rt->node);
+    list_push_back(&test_case->runtimes, &rt->node);
     *out = rt;
     return ERR_OK;
 }
 
 void test_runtime_end(struct test_runtime *rt)
 {
-    stage_cut(&rt->lua);
+    lua_runtime_cut(&rt->lua);
     if (rt->trace != NULL) {
         trace_free(rt->trace);
     }
@@ -371,7 +371,7 @@ void test_runtime_end(struct test_runtime *rt)
     channel_unsubscribe(&rt->subscriber);
     world_runtime_end(rt->one);
     test_tasks_end(rt);
-    stage_clear_away(&rt->lua);
+    lua_runtime_clear_away(&rt->lua);
     list_remove(&rt->node);
     test_runtime_free(rt);
 }

@@ -1,26 +1,26 @@
 /* A test runtime: one runtime of a test, `rt` in Lua.
  *
- * A trial is one test that runs: a world (host/world.h) and the runtimes in it.
- * A test runtime is a runtime of that world with its Lua objects
- * (script/stage.h), and what a test asks for: which errors were reported, which
- * rules were violated, how often a node ran. It ends with rt:restart() or with
- * its trial. */
+ * A test case is one test that runs: a world (host/world.h) and the runtimes in
+ * it. A test runtime is a runtime of that world with its Lua objects
+ * (script/lua_runtime.h), and what a test asks for: which errors were reported,
+ * which rules were violated, how often a node ran. It ends with rt:restart() or
+ * with its test case. */
 
 #ifndef LUATEST_TEST_RUNTIME_H
 #define LUATEST_TEST_RUNTIME_H
 
 #include "host/world.h"
-#include "script/stage.h"
+#include "script/lua_runtime.h"
 
 struct checks;
 struct task_kind;
 
 /* One test that runs. */
-struct trial {
+struct test_case {
     struct heddle *heddle;
     struct world *world;
     uint64_t seed;
-    uint64_t number;       /* no other trial of this process has it */
+    uint64_t number;       /* no other test case of this process has it */
     struct list runtimes;  /* struct test_runtime */
     struct checks *checks; /* its `t`, or NULL: luatest/checks.h */
     struct buf faults;     /* what fails it at its end, a line each; */
@@ -32,7 +32,7 @@ struct trial {
     void *folder_ctx;
 };
 
-/* -- Rigs ---------------------------------------------------------------- */
+/* -- Test runtimes ------------------------------------------------------- */
 
 struct test_runtime_options {
     struct world_store *store;
@@ -46,10 +46,10 @@ struct test_runtime_options {
 };
 
 struct test_runtime {
-    struct list_node node; /* in the trial's runtimes */
-    struct stage lua;
-    struct stage_host host;
-    struct trial *trial;
+    struct list_node node; /* in the test case's runtimes */
+    struct lua_runtime lua;
+    struct lua_runtime_host host;
+    struct test_case *test_case;
     struct world_runtime *one;
     struct test_runtime_options options; /* with references of its own */
     struct list rejections;
@@ -71,8 +71,8 @@ struct test_runtime {
     uint64_t loads;    /* and answers with documents that were asked for */
 };
 
-/* A new one in the trial. The options are borrowed. */
-MUST_CHECK enum err test_runtime_new(struct trial *trial,
+/* A new one in the test case. The options are borrowed. */
+MUST_CHECK enum err test_runtime_new(struct test_case *test_case,
                                      const struct test_runtime_options *options,
                                      struct test_runtime **out,
                                      struct err_detail *detail);
@@ -86,9 +86,9 @@ void test_runtime_settle(const struct test_runtime *rt);
 /* The end of its runtime, as in a crash, and its own. */
 void test_runtime_end(struct test_runtime *rt);
 
-static inline struct test_runtime *test_runtime_of(struct stage *stage)
+static inline struct test_runtime *test_runtime_of(struct lua_runtime *lua)
 {
-    return CONTAINER_OF(stage, struct test_runtime, lua);
+    return CONTAINER_OF(lua, struct test_runtime, lua);
 }
 
 static inline struct sched *test_runtime_sched(const struct test_runtime *rt)

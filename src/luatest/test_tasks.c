@@ -214,7 +214,7 @@ static void report(struct test_runtime *rt,
 {
     struct buf text = {0};
     script_error_write(&text, error);
-    stage_report(&rt->lua, VALUE_NONE, NULL, buf_text(&text));
+    lua_runtime_report(&rt->lua, VALUE_NONE, NULL, buf_text(&text));
     if (of->call != NULL) {
         fail_adopt(of,
                    (struct task_end){

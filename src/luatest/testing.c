@@ -21,8 +21,8 @@ struct planned {
 struct testing {
     const struct testing_options *options;
     struct script *script;
-    struct trial *trial; /* that runs, or NULL */
-    uint64_t trials;
+    struct test_case *test_case; /* that runs, or NULL */
+    uint64_t test_cases;
     bool closed; /* the file itself has ended */
     VEC(struct planned) plan;
     struct heddle heddle;
@@ -34,22 +34,23 @@ struct testing {
 static struct random *source_random(void *ctx)
 {
     const struct testing *testing = ctx;
-    return testing->trial != NULL ? world_random(testing->trial->world) : NULL;
+    return testing->test_case != NULL ? world_random(testing->test_case->world)
+                                      : NULL;
 }
 
 static mono_ms source_now(void *ctx)
 {
     const struct testing *testing = ctx;
-    return world_now(testing->trial->world);
+    return world_now(testing->test_case->world);
 }
 
 static void source_asked(void *ctx, const char *message)
 {
     const struct testing *testing = ctx;
-    if (testing->trial == NULL) {
+    if (testing->test_case == NULL) {
         return;
     }
-    LIST_FOREACH (&testing->trial->runtimes, at) {
+    LIST_FOREACH (&testing->test_case->runtimes, at) {
         test_runtime_asked(CONTAINER_OF(at, struct test_runtime, node),
                            message);
     }
@@ -130,7 +131,7 @@ static void open_test(lua_State *L, void *ctx)
 static int push_t(lua_State *L, void *ctx)
 {
     const struct testing *testing = ctx;
-    checks_push(L, testing->trial);
+    checks_push(L, testing->test_case);
     return 1;
 }
 
@@ -176,16 +177,16 @@ static void run_test(struct testing *testing,
 {
     const uint64_t seed =
         testing->options->seed != 0 ? testing->options->seed : TESTING_SEED;
-    struct trial trial = {
+    struct test_case test_case = {
         .heddle = &testing->heddle,
         .world = world_new(seed),
         .seed = seed,
-        .number = ++testing->trials,
+        .number = ++testing->test_cases,
         .folder = testing->options->folder,
         .folder_ctx = testing->options->ctx,
     };
-    list_init(&trial.runtimes);
-    testing->trial = &trial;
+    list_init(&test_case.runtimes);
+    testing->test_case = &test_case;
     const struct script_call call = {
         .function = planned->function,
         .push = push_t,
@@ -201,18 +202,18 @@ static void run_test(struct testing *testing,
         }
     }
     script_error_release(&error);
-    checks_end_runtimes(&trial, 0);
-    checks_end(&trial);
-    world_free(trial.world);
-    if (message.length > 0 && trial.faults.length > 0) {
+    checks_end_runtimes(&test_case, 0);
+    checks_end(&test_case);
+    world_free(test_case.world);
+    if (message.length > 0 && test_case.faults.length > 0) {
         buf_append_char(&message, '\n');
     }
-    buf_append(&message, buf_text(&trial.faults), trial.faults.length);
-    testing->trial = NULL;
-    print_notes(testing, &trial.notes);
+    buf_append(&message, buf_text(&test_case.faults), test_case.faults.length);
+    testing->test_case = NULL;
+    print_notes(testing, &test_case.notes);
     tell(testing, planned, &message, counts);
-    buf_release(&trial.notes);
-    buf_release(&trial.faults);
+    buf_release(&test_case.notes);
+    buf_release(&test_case.faults);
     buf_release(&message);
 }
 

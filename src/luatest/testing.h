@@ -1,11 +1,11 @@
-/* Running a file of tests: the module "heddle.test", and one trial per
+/* Running a file of tests: the module "heddle.test", and one test case per
  * test.
  *
  *   testing-1  A file runs in a state of its own. The functions that it passes
- *       to test() run after the file itself has ended, in the order of the
- *       calls, each in a world of its own.
+ *              to test() run after the file itself has ended, in the order of
+ *              the calls, each in a world of its own.
  *   testing-2  Nothing here reads a file or writes to a terminal: the caller
- *       passes the text and receives the results.
+ *              passes the text and receives the results.
  *
  * No header of Lua is included here, so that every program can include it. */
 

@@ -34,10 +34,12 @@
  * observations is kept or dropped independently, by its basis. A repeated batch
  * is decided again: it is idempotent.
  *
- *   P1  commit_read trusts nothing: a field that is missing, of another type or
- *       out of range is ERR_PROTOCOL, or a limit, with the field's name.
- *   P2  commit_write(commit_read(x)) is canonical: two commits are the same
- *       iff their canonical texts are. Fields with their default are left out.
+ *   commit-1  commit_read trusts nothing: a field that is missing, of another
+ *             type or out of range is ERR_PROTOCOL, or a limit, with the
+ *             field's name.
+ *   commit-2  commit_write(commit_read(x)) is canonical: two commits are the
+ *             same iff their canonical texts are. Fields with their default are
+ *             left out.
  */
 
 #ifndef PROTO_COMMIT_H
@@ -153,7 +155,7 @@ MUST_CHECK enum err commit_read(struct value value,
                                 struct commit *out,
                                 struct err_detail *detail);
 
-/* The same as a value (P2). */
+/* The same as a value (commit-2). */
 struct value commit_write(const struct commit *commit);
 
 /* Whether every number in it can be written: at most INT64_MAX. Always true

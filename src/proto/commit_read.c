@@ -1,4 +1,4 @@
-/* Decoding a commit. Nothing is trusted (P1).
+/* Decoding a commit. Nothing is trusted (commit-1).
  *
  * Each function reads one field from a value and names it in its error message:
  * reads.pending[2].localSeq[0]. */
@@ -81,7 +81,8 @@ static enum err read_one_read(struct fields *fields,
     return err;
 }
 
-/* A read of the commit's own branch need not say so, and then does not (P2). */
+/* A read of the commit's own branch need not say so, and then does not
+ * (commit-2). */
 static void leave_out_branch(struct commit_read *read, struct value branch)
 {
     if (!value_is_absent(read->branch) && key_equal(read->branch, branch)) {

@@ -1,5 +1,5 @@
 /* Encoding a commit. Fields that have their default value are left out, so a
- * commit has one canonical text (P2). */
+ * commit has one canonical text (commit-2). */
 
 #include "proto/commit.h"
 

@@ -46,8 +46,9 @@
  * sessions, in the sync that covers their seq. They are hints, sent at most
  * once: a lost connection loses them.
  *
- *   M1  message_read trusts nothing: PROTOCOL, with the name of the field.
- *   M2  message_read(message_write(m)) is m. */
+ *   message-1  message_read trusts nothing: PROTOCOL, with the name of the
+ *              field.
+ *   message-2  message_read(message_write(m)) is m. */
 
 #ifndef PROTO_MESSAGE_H
 #define PROTO_MESSAGE_H
@@ -133,8 +134,8 @@ void message_release(struct message *message);
 
 const char *message_kind_name(enum message_kind kind);
 
-/* From a value, and the same as a value (M1, M2). On an error *out is
- * empty. */
+/* From a value, and the same as a value (message-1, message-2). On an error
+ * *out is empty. */
 MUST_CHECK enum err message_read(struct value value,
                                  struct path_table *paths,
                                  struct message *out,

@@ -1,4 +1,4 @@
-/* Decoding a message. Nothing is trusted (M1). */
+/* Decoding a message. Nothing is trusted (message-1). */
 
 #include "base/limits.h"
 #include "proto/fields.h"

@@ -12,7 +12,7 @@
 #include "value/object.h"
 #include "value/utf8.h"
 
-static const char *const fate_names[] = {
+static const char *const outcome_names[] = {
     [OBSERVATION_KEPT] = "kept",
     [OBSERVATION_STALE] = "stale",
     [OBSERVATION_LAYER_MISSING] = "layer-missing",
@@ -30,16 +30,16 @@ const char *action_kind_name(enum action_kind kind)
     return names[kind];
 }
 
-const char *observation_fate_name(enum observation_fate fate)
+const char *observation_outcome_name(enum observation_outcome outcome)
 {
-    return fate_names[fate];
+    return outcome_names[outcome];
 }
 
-bool observation_fate_read(struct value name, enum observation_fate *out)
+bool observation_outcome_read(struct value name, enum observation_outcome *out)
 {
-    for (unsigned i = 0; i < COUNT_OF(fate_names); i++) {
-        if (value_is_text(name, fate_names[i])) {
-            *out = (enum observation_fate)i;
+    for (unsigned i = 0; i < COUNT_OF(outcome_names); i++) {
+        if (value_is_text(name, outcome_names[i])) {
+            *out = (enum observation_outcome)i;
             return true;
         }
     }
@@ -229,7 +229,7 @@ struct digest observed_digest(const struct observed_place *places,
     return digest;
 }
 
-/* The narrowest scope of all places (O2). */
+/* The narrowest scope of all places (observation-2). */
 static enum scope narrowest(const struct observation *observation)
 {
     enum scope scope = SCOPE_SPACE;

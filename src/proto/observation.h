@@ -23,20 +23,23 @@
  * the store makes a key with the author's identity. Everything else is about
  * its last run.
  *
- *   O1  The places are sorted (observation_seal) and unique; `read_set` and
- *       `surface` are the digests of the two lists. If the store already has
- *       both lists, an observation leaves them out and carries only the digests
- *       ("the same as before").
- *   O2  `scope` is the narrowest scope of its places: a run on a user's own
- *       documents belongs to that user, and is clean for that user only.
- *   O3  Every other space that was read has a watermark in `elsewhere`: the
- *       last seq of that space that the runtime had integrated when it read.
- *       The owner space has none: admission decides about it (see `basis`).
- *   O4  observation_read trusts nothing, and refuses unknown fields.
- *       observation_write(observation_read(x)) is canonical.
- *   O5  After observation_seal an observation never changes, and is shared by
- *       reference. So its digests are right (`sealed`), and checks inside the
- *       process do not compute them again.
+ *   observation-1  The places are sorted (observation_seal) and unique;
+ *                  `read_set` and `surface` are the digests of the two lists.
+ *                  If the store already has both lists, an observation leaves
+ *                  them out and carries only the digests ("the same as
+ *                  before").
+ *   observation-2  `scope` is the narrowest scope of its places: a run on a
+ *                  user's own documents belongs to that user, and is clean for
+ *                  that user only.
+ *   observation-3  Every other space that was read has a watermark in
+ *                  `elsewhere`: the last seq of that space that the runtime had
+ *                  integrated when it read. The owner space has none: admission
+ *                  decides about it (see `basis`).
+ *   observation-4  observation_read trusts nothing, and refuses unknown fields.
+ *                  observation_write(observation_read(x)) is canonical.
+ *   observation-5  After observation_seal an observation never changes, and is
+ *                  shared by reference. So its digests are right (`sealed`),
+ *                  and checks inside the process do not compute them again.
  *
  * Not here: values, seqs of single reads, deadlines, history. */
 
@@ -76,7 +79,7 @@ struct observed_place {
     enum place_kind kind;
 };
 
-/* The watermark of another space that was read (O3). */
+/* The watermark of another space that was read (observation-3). */
 struct observed_space {
     struct value space;  /* string, not empty */
     struct value branch; /* string; "" is the main one */
@@ -89,7 +92,7 @@ struct fingerprints {
     struct digest implementation; /* the code */
     struct digest runtime;        /* the interpreter of the code */
     struct digest schema;         /* how its inputs are read */
-    struct digest surface;        /* of the places that it writes (O1) */
+    struct digest surface; /* of the places that it writes (observation-1) */
 };
 
 /* How an action is delayed. Configuration; a deadline does not survive. */
@@ -114,18 +117,20 @@ struct observation {
     uint64_t generation;
     struct digest action;
     enum action_kind kind;
-    enum scope scope; /* O2 */
+    enum scope scope; /* observation-2 */
 
     struct fingerprints fingerprints;
     struct gate_config gates;
     bool failed;
     struct digest error; /* failed: of the error, for comparison */
 
-    struct digest read_set;            /* O1 */
+    struct digest read_set;            /* observation-1 */
     bool has_places;                   /* false: the same as before */
     bool sealed;                       /* observation_seal made the digests */
-    VEC(struct observed_place) places; /* O1; reads and writes */
-    VEC(struct observed_space) elsewhere; /* O3; by space, none twice */
+    VEC(struct observed_place) places; /* observation-1; reads and writes */
+    VEC(struct observed_space)
+    elsewhere; /* observation-3; by space, none
+                  twice */
 
     /* In a batch: what the store checks before it takes the observation (see
      * struct commit). With a commit: not given if the reads of the commit
@@ -159,16 +164,17 @@ void observation_add_space(struct observation *observation,
                            uint64_t seq);
 
 /* Sorts, drops duplicates, and sets `read_set`, `surface`, `scope` and
- * has_places (O1, O2). From here on it is shared (O5). */
+ * has_places (observation-1, observation-2). From here on it is shared
+ * (observation-5). */
 void observation_seal(struct observation *observation);
 
 /* Empties it and keeps its memory, for the holder of the only reference: the
  * next observation of that shape is made without an allocation. */
 void observation_clear(struct observation *observation);
 
-/* O1 to O3, names and limits, as observation_read checks them. `in_batch`: the
- * basis must be present. PROTOCOL, LIMIT_ID, LIMIT_COMMIT; for authors inside
- * the process. */
+/* observation-1 to observation-3, names and limits, as observation_read checks
+ * them. `in_batch`: the basis must be present. PROTOCOL, LIMIT_ID,
+ * LIMIT_COMMIT; for authors inside the process. */
 MUST_CHECK enum err observation_check(const struct observation *observation,
                                       bool in_batch,
                                       struct err_detail *detail);
@@ -178,7 +184,7 @@ struct digest observed_digest(const struct observed_place *places,
                               size_t count,
                               bool reads);
 
-/* By space, id, scope, path, kind: the order of O1. */
+/* By space, id, scope, path, kind: the order of observation-1. */
 int observed_place_compare(const struct observed_place *a,
                            const struct observed_place *b);
 
@@ -194,12 +200,12 @@ struct value observation_write(const struct observation *observation);
 /* Whether every number in it can be written: at most INT64_MAX. */
 bool observation_numbers_fit(const struct observation *observation);
 
-/* -- The fate of an observation ------------------------------------------ */
+/* -- The outcome of an observation --------------------------------------- */
 
 /* Kept, or dropped with a reason. A drop is no error: the author's commit, if
  * there was one, has landed nevertheless, and the store knows as much about the
  * action as before, or less. */
-enum observation_fate {
+enum observation_outcome {
     OBSERVATION_KEPT,
     OBSERVATION_STALE,         /* something it read has changed since */
     OBSERVATION_LAYER_MISSING, /* a commit that it had in view did not land */
@@ -208,9 +214,9 @@ enum observation_fate {
     OBSERVATION_SUPERSEDED,    /* of an earlier generation */
 };
 
-const char *observation_fate_name(enum observation_fate fate);
+const char *observation_outcome_name(enum observation_outcome outcome);
 
 /* From a name; false for anything else. */
-bool observation_fate_read(struct value name, enum observation_fate *out);
+bool observation_outcome_read(struct value name, enum observation_outcome *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* Decoding an observation. Nothing is trusted, and unknown fields are refused:
- * the next process must find exactly what was meant (O4). */
+ * the next process must find exactly what was meant (observation-4). */
 
 #include <string.h>
 
@@ -287,7 +287,8 @@ static enum err read_lists(struct fields *fields,
     return err == ERR_OK ? read_places(fields, object, false, out) : err;
 }
 
-/* The two lists come one after the other; in memory they are one (O1). */
+/* The two lists come one after the other; in memory they are one
+ * (observation-1). */
 static enum err merge_lists(struct observation *out, struct err_detail *detail)
 {
     const struct observation as_given = *out;
@@ -306,7 +307,7 @@ static enum err merge_lists(struct observation *out, struct err_detail *detail)
         out->scope = as_given.scope;
         out->read_set = as_given.read_set;
         out->fingerprints.surface = as_given.fingerprints.surface;
-        out->sealed = false; /* O4 */
+        out->sealed = false; /* observation-4 */
     }
     return ERR_OK;
 }

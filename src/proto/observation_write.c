@@ -1,5 +1,5 @@
 /* Encoding an observation. Fields that have their default value are left out,
- * so an observation has one canonical text (O4). */
+ * so an observation has one canonical text (observation-4). */
 
 #include "proto/fields.h"
 #include "proto/observation.h"

@@ -10,11 +10,11 @@
  *       page.places.at[resume_index_place(index)], resume_index_kind(index)
  *   resume_page_release(&page);
  *
- *   Q1  The pages of one piece are of one seq, or the listing has moved and
- *       none of them may be used.
- *   Q2  RESUME_CLEAN is about the owner space. An action with `elsewhere` is
- *       clean only if those spaces say so, too (engine_changed_above).
- *   Q3  An action that is not in any page is unknown. */
+ *   resume-1  The pages of one piece are of one seq, or the listing has moved
+ *             and none of them may be used.
+ *   resume-2  RESUME_CLEAN is about the owner space. An action with `elsewhere`
+ *             is clean only if those spaces say so, too (engine_changed_above).
+ *   resume-3  An action that is not in any page is unknown. */
 
 #ifndef PROTO_RESUME_H
 #define PROTO_RESUME_H
@@ -80,7 +80,7 @@ struct resume_action {
 };
 
 struct resume_page {
-    uint64_t seq;        /* the state of the store (Q1) */
+    uint64_t seq;        /* the state of the store (resume-1) */
     uint64_t generation; /* of the piece, as the store knows it */
     bool more;           /* ask again, after the last action */
     VEC(struct resume_action) actions;

@@ -28,7 +28,7 @@ static void put_dropped(struct value *object, const struct verdict *verdict)
         const struct dropped_observation *one = &verdict->dropped.at[i];
         const struct value pair[2] = {
             value_int(one->index),
-            value_text_new(observation_fate_name(one->fate)),
+            value_text_new(observation_outcome_name(one->outcome)),
         };
         list = array_push_adopt(list, array_new_adopt(pair, 2));
     }
@@ -199,7 +199,7 @@ static enum err read_dropped(struct value list,
             value_kind(array_at(pair, 0)) != VALUE_INT ||
             value_integer(array_at(pair, 0)) < 0 ||
             value_integer(array_at(pair, 0)) > UINT32_MAX ||
-            !observation_fate_read(array_at(pair, 1), &one.fate)) {
+            !observation_outcome_read(array_at(pair, 1), &one.outcome)) {
             return bad(detail, field);
         }
         one.index = (uint32_t)value_integer(array_at(pair, 0));

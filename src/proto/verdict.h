@@ -29,7 +29,7 @@ struct resolved_layer {
 /* An observation that was not kept; its author's commit has landed. */
 struct dropped_observation {
     uint32_t index; /* in its batch; 0 if it came with a commit */
-    enum observation_fate fate;
+    enum observation_outcome outcome;
 };
 
 struct verdict {

@@ -2,7 +2,7 @@
 
 #include "replica/channel.h"
 
-#include "replica/telling.h"
+#include "replica/channel_deliver.h"
 #include "replica/transaction.h"
 
 const char *notification_name(enum notification_kind kind)
@@ -76,10 +76,10 @@ static void keep_changed(struct change_list *list,
     list->at.count = kept;
 }
 
-void telling_take_answer(const struct replica *replica,
-                         struct subscriber *subscriber,
-                         const struct notification *what,
-                         enum channel_answer answer)
+void channel_deliver_answer(const struct replica *replica,
+                            struct subscriber *subscriber,
+                            const struct notification *what,
+                            enum channel_answer answer)
 {
     if (answer == CHANNEL_DONE) {
         channel_unsubscribe(subscriber);
@@ -92,7 +92,7 @@ void telling_take_answer(const struct replica *replica,
 }
 
 /* Two list nodes of our own mark the position and the end: a subscriber may
- * remove others, and a new subscriber is behind the end (C4). */
+ * remove others, and a new subscriber is behind the end (channel-4). */
 COLD static void tell_between(struct replica *replica,
                               const struct notification *what,
                               struct list_node *at,
@@ -105,13 +105,14 @@ COLD static void tell_between(struct replica *replica,
             CONTAINER_OF(at->next, struct subscriber, node);
         list_remove(at);
         list_insert_after(at, &subscriber->node);
-        telling_one(replica, subscriber, what);
+        channel_deliver_one(replica, subscriber, what);
     }
     list_remove(at);
     list_remove(end);
 }
 
-void telling_many(struct replica *replica, const struct notification *what)
+void channel_deliver_many(struct replica *replica,
+                          const struct notification *what)
 {
     struct list_node at;
     struct list_node end;
@@ -149,7 +150,7 @@ void channel_publish(struct replica *replica,
         notification->changes = list->at.at;
         notification->count = list->at.count;
         notification->version = replica->version;
-        telling_all(replica, notification);
+        channel_deliver_all(replica, notification);
     }
     release_changes(list);
 }

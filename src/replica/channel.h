@@ -4,16 +4,17 @@
  * look the same to subscribers: a notification with the documents that changed
  * visibly, each with its state before and after.
  *
- *   C1  Notifications come in the order of the changes, one at a time. Folding
- *       them over the initial state gives the visible state after each. Hidden
- *       intermediate states are never published.
- *   C2  A local commit's notification is delivered before the commit returns.
- *   C3  A commit has exactly one COMMIT and at most one REVERT; none, if it
- *       changes nothing visible (a condition, or a document that must be new
- *       and equals one that waits for its verdict).
- *   C4  A subscriber sees every notification from its subscription on until it
- *       says that it is done, whatever other subscribers do. It may not
- *       commit. */
+ *   channel-1  Notifications come in the order of the changes, one at a time.
+ *              Folding them over the initial state gives the visible state
+ *              after each. Hidden intermediate states are never published.
+ *   channel-2  A local commit's notification is delivered before the commit
+ *              returns.
+ *   channel-3  A commit has exactly one COMMIT and at most one REVERT; none, if
+ *              it changes nothing visible (a condition, or a document that must
+ *              be new and equals one that waits for its verdict).
+ *   channel-4  A subscriber sees every notification from its subscription on
+ *              until it says that it is done, whatever other subscribers do. It
+ *              may not commit. */
 
 #ifndef REPLICA_CHANNEL_H
 #define REPLICA_CHANNEL_H
@@ -44,7 +45,7 @@ struct notification {
     const struct change *changes;
     size_t count;
     bool more;          /* something outside payloads changed, or everything */
-    uint64_t version;   /* of the changed entities (N1) */
+    uint64_t version;   /* of the changed entities (entity-1) */
     uint64_t local_seq; /* of the commit or reverted commit; 0 in a local
                            space */
     const void *source; /* commit, revert: the author, by identity, or NULL */

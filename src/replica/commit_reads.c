@@ -47,8 +47,8 @@ static void add_read(struct commit *commit,
     read->target.id = value_ref(entity->id);
     read->target.scope = entity->scope;
     read->path = path_ref(path);
-    /* A hollow document has not changed since it was known (N4). */
-    read->seq = UNLIKELY(entity->hollow) ? entity->known : entity->seq;
+    /* A unloaded document has not changed since it was known (entity-4). */
+    read->seq = UNLIKELY(entity->unloaded) ? entity->known : entity->seq;
     if (entity->overlay != NULL) {
         read->pending = true;
         VEC_FOREACH (&entity->overlay->layers, layer) {
@@ -188,7 +188,7 @@ static void collect_reads(const struct space *space,
     }
 }
 
-/* What must be unchanged for the operations to be right (W4 of
+/* What must be unchanged for the operations to be right (draft-4 of
  * replica/draft.h). */
 static void add_claims(struct commit *commit,
                        const struct space *space,

@@ -3,7 +3,7 @@
 #include "replica/draft.h"
 
 #include "base/mem.h"
-#include "replica/quick.h"
+#include "replica/payload_write.h"
 #include "replica/replica.h"
 #include "replica/space.h"
 #include "value/array.h"
@@ -30,7 +30,7 @@ static const struct entity_state *state_under(
     struct transaction *under = transaction->under;
     const struct draft *draft = NULL;
     if (UNLIKELY(under != NULL)) {
-        quick_expand(under);
+        payload_write_expand(under);
         draft = draft_find(under, entity);
     }
     return draft != NULL ? &draft->work : &entity->visible;
@@ -218,9 +218,9 @@ static void step_up(struct write_entry *write, size_t length)
 }
 
 /* Where else than at its path a write that was just applied shows: at a
- * container that became a leaf (V4), below which no difference can be found any
- * more; at an array that has a new element (W3); at the first container that it
- * had to create. */
+ * container that became a leaf (value-4), below which no difference can be
+ * found any more; at an array that has a new element (draft-3); at the first
+ * container that it had to create. */
 static void place_step(const struct entity_state *state,
                        const struct patch_trace *trace,
                        struct write_entry *write)
@@ -360,8 +360,8 @@ enum err draft_preview(struct transaction *transaction,
                        struct err_detail *detail)
 {
     const struct entity *entity = place->entity;
-    if (quick_has(transaction, entity)) {
-        quick_expand(transaction);
+    if (payload_write_has(transaction, entity)) {
+        payload_write_expand(transaction);
     }
     const struct draft *draft = draft_find(transaction, entity);
     struct entity_state state = entity_state_ref(

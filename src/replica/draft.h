@@ -4,20 +4,21 @@
  * writes, and the writes themselves. From these it derives the operation for
  * the store:
  *
- *   W1  A document that is deleted, or whose root was written, is set or
- *       deleted as a whole.
- *   W2  Otherwise the operation is a patch. A path that was put or deleted is
- *       sent with its final value, whatever else was written below it. If a
- *       position of an array below was written before that, the commit claims
- *       to have read what was there: on a shorter array that write would have
- *       failed, and with it the transaction.
- *   W3  Other writes that touch the same path, above or below, are sent as they
- *       were made, in order: they are replayed on whatever is there when they
- *       land.
- *   W4  What fits neither is sent as the difference between before and after;
- *       so is a long array that replaces a very similar one. The commit then
- *       claims to have read what was there, because a difference is right for
- *       that base only. Arrays are never merged by position. */
+ *   draft-1  A document that is deleted, or whose root was written, is set or
+ *            deleted as a whole.
+ *   draft-2  Otherwise the operation is a patch. A path that was put or deleted
+ *            is sent with its final value, whatever else was written below it.
+ *            If a position of an array below was written before that, the
+ *            commit claims to have read what was there: on a shorter array that
+ *            write would have failed, and with it the transaction.
+ *   draft-3  Other writes that touch the same path, above or below, are sent as
+ *            they were made, in order: they are replayed on whatever is there
+ *            when they land.
+ *   draft-4  What fits neither is sent as the difference between before and
+ *            after; so is a long array that replaces a very similar one. The
+ *            commit then claims to have read what was there, because a
+ *            difference is right for that base only. Arrays are never merged by
+ *            position. */
 
 #ifndef REPLICA_DRAFT_H
 #define REPLICA_DRAFT_H
@@ -80,7 +81,7 @@ MUST_CHECK enum err draft_preview(struct transaction *transaction,
                                   struct entity_state *out,
                                   struct err_detail *detail);
 
-/* Replays the writes on the entity's present state (T2). */
+/* Replays the writes on the entity's present state (transaction-2). */
 MUST_CHECK enum err draft_rebase(struct draft *draft,
                                  struct err_detail *detail);
 
@@ -95,7 +96,7 @@ struct path *draft_moved(struct draft *draft, const struct path *path);
 bool draft_finish(struct draft *draft);
 
 /* For a draft that changes nothing: claims to have read that its values were
- * there already (T3). */
+ * there already (transaction-3). */
 void draft_claim(struct draft *draft);
 
 /* The patch operation that corresponds to a write, if there is one. */

@@ -2,9 +2,10 @@
  *
  * The writes are sorted by path and grouped into clusters: a path and
  * everything written below it. Each cluster becomes steps in one of three ways
- * (W2 to W4): its final value as a whole, its writes as they were made, or a
- * difference from what was there, which the commit then claims to have read.
- * The first two are right whatever the document holds when they land. */
+ * (draft-2 to draft-4): its final value as a whole, its writes as they were
+ * made, or a difference from what was there, which the commit then claims to
+ * have read. The first two are right whatever the document holds when they
+ * land. */
 
 #include <stdlib.h>
 
@@ -160,7 +161,8 @@ static bool set_at(struct maker *maker, struct path *path, uint32_t least)
     (void)entity_state_at(&maker->draft->work, path, &after);
     const bool changed = !value_equal(before, after);
     if (!changed) {
-        claim(maker, path); /* T3: writing what is there is reading it */
+        claim(maker, path); /* transaction-3: writing what is there is reading
+                               it */
     } else if (value_is_absent(before)) {
         push_step(maker,
                   kind_of_new_key(path),
@@ -336,8 +338,8 @@ static void make_patch(struct draft *draft, struct patch *out)
 }
 
 /* Steps that were derived one by one may interfere: an object that for a moment
- * has only the keys of an envelope is a leaf (V4), and the next step cannot
- * pass through it. */
+ * has only the keys of an envelope is a leaf (value-4), and the next step
+ * cannot pass through it. */
 static bool gives_work(const struct draft *draft, const struct patch *patch)
 {
     const struct value base = entity_state_document(&draft->base);
@@ -381,8 +383,8 @@ enum extent {
     EXTENT_SEEN,  /* as a whole, depending on what was there */
 };
 
-/* W1. A document that does not exist is patched as well: the store treats it as
- * empty, and another writer may be creating it concurrently. */
+/* draft-1. A document that does not exist is patched as well: the store treats
+ * it as empty, and another writer may be creating it concurrently. */
 static enum extent extent_of(const struct draft *draft)
 {
     enum extent extent = EXTENT_PARTS;

@@ -30,8 +30,8 @@ struct entity_state entity_state_of(struct value document)
     if (object_count(document) == 1) {
         return (struct entity_state){value_ref(payload), value_empty_object()};
     }
-    /* An object that could become an envelope without its payload (V4) is not
-     * split. */
+    /* An object that could become an envelope without its payload (value-4) is
+     * not split. */
     if (value_is_near_envelope(document)) {
         return (struct entity_state){VALUE_NONE, value_ref(document)};
     }

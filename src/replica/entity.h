@@ -10,17 +10,17 @@
  * allocates nothing. The object is built when a caller needs the whole
  * document.
  *
- *   N1  `version` grows with each change of `visible`. It is the number of the
- *       notification of that change.
- *   N2  `overlay` is NULL iff no layer is pending; then the visible state is
- *       the confirmed one.
- *   N3  `visible` is the fold of the layers over the confirmed state.
- *   N4  A hollow entity is watched and not loaded: nodes here rely on what the
- *       document was at `known`, the store says when it differs, and no reader
- *       has requested it. Its confirmed state is absent, like that of any
- *       document that has not arrived.
- *   N5  `plain` iff it is loaded and of the scope of the space: then a read
- *       records nothing but the value. */
+ *   entity-1  `version` grows with each change of `visible`. It is the number
+ *             of the notification of that change.
+ *   entity-2  `overlay` is NULL iff no layer is pending; then the visible state
+ *             is the confirmed one.
+ *   entity-3  `visible` is the fold of the layers over the confirmed state.
+ *   entity-4  An unloaded entity is watched and not loaded: nodes here rely on
+ *             what the document was at `known`, the store says when it differs,
+ *             and no reader has requested it. Its confirmed state is absent,
+ *             like that of any document that has not arrived.
+ *   entity-5  `plain` iff it is loaded and of the scope of the space: then a
+ *             read records nothing but the value. */
 
 #ifndef REPLICA_ENTITY_H
 #define REPLICA_ENTITY_H
@@ -40,11 +40,11 @@ struct entity_state {
     struct value payload; /* what is at "value", or absent */
     struct value rest;    /* an object of the other keys; absent iff there is no
                              document. If it has a key "/", it holds the payload
-                             as well: it is never split (V4) */
+                             as well: it is never split (value-4) */
 };
 
 /* The key of the payload, as a value: it is short, so equal keys are the same
- * two words (V1 of value/value.h). */
+ * two words (value-1 of value/value.h). */
 static inline bool entity_is_payload_key(struct value key)
 {
     static const char name[8] = "value";
@@ -107,20 +107,21 @@ struct entity {
     bool answered : 1; /* the store has received and answered the last such
                           request */
     bool listed : 1;   /* in the list of changes (replica/channel.h) */
-    bool hollow : 1;   /* N4 */
+    bool unloaded : 1; /* entity-4 */
     bool queued : 1;   /* in the space's `wanted` */
-    bool torn : 1;     /* known at two seqs, and not here */
-    bool plain : 1;    /* N5 */
+    bool ambiguous_base : 1; /* known at two seqs, and not here */
+    bool plain : 1;          /* entity-5 */
     bool followed : 1; /* its schemas are known (runtime/piece_schemas.h) */
     bool copies : 1;   /* of list elements; written by the list only */
     bool row : 1;      /* of a collection; known once it was followed */
     bool guarded : 1;  /* likewise: cells may not write it
                           (runtime/piece_parts.h) */
-    uint32_t written;  /* by which transaction, quickly (replica/quick.h) */
+    uint32_t written;  /* by which transaction, quickly
+                          (replica/payload_write.h) */
     struct entity_state visible;
-    uint64_t version; /* N1 */
+    uint64_t version; /* entity-1 */
     uint64_t seq;     /* of the confirmed state; 0: none received */
-    uint64_t known;   /* N4; 0: was never hollow */
+    uint64_t known;   /* entity-4; 0: was never unloaded */
 
     struct value id;
     struct overlay *overlay;
@@ -128,7 +129,7 @@ struct entity {
                             drafts of others that are not released */
 };
 
-/* Sets whether it is here (N5). */
+/* Sets whether it is here (entity-5). */
 static inline void entity_set_loaded(struct entity *entity, bool loaded)
 {
     entity->loaded = loaded;

@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "proto/message.h"
 #include "replica/draft.h"
-#include "replica/fate.h"
 #include "replica/overlay.h"
+#include "replica/pending.h"
 #include "replica/session.h"
 
 /* -- Recycling ----------------------------------------------------------- */
@@ -198,7 +198,7 @@ void space_observe(struct space *space,
         batch = new_batch(space);
     }
     vec_push(&batch->commit.batch, observation);
-    space->replica->restless = true;
+    space->replica->needs_step = true;
 }
 
 /* -- Answers of the store ------------------------------------------------ */
@@ -234,7 +234,7 @@ void observe_dropped(const struct pending *pending)
             space->observer.dropped(space->observer.ctx,
                                     space,
                                     observation,
-                                    one->fate);
+                                    one->outcome);
         }
     }
 }

@@ -67,7 +67,7 @@ static bool apply_operation(struct entity_state *state,
     return true;
 }
 
-/* N3: computes the visible state from the confirmed one. */
+/* entity-3: computes the visible state from the confirmed one. */
 static void fold(struct entity *entity)
 {
     const struct overlay *overlay = entity->overlay;

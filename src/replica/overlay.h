@@ -6,8 +6,8 @@
  * values are never merged. A layer that cannot be applied to the state below it
  * is skipped, and may apply again when that state changes.
  *
- *   O1  Layers are in ascending order of local sequence numbers; a commit has
- *       at most one per entity. */
+ *   overlay-1  Layers are in ascending order of local sequence numbers; a
+ *              commit has at most one per entity. */
 
 #ifndef REPLICA_OVERLAY_H
 #define REPLICA_OVERLAY_H
@@ -72,7 +72,7 @@ static inline bool entity_is_available(const struct entity *entity)
     return LIKELY(entity->loaded) || overlay_replaces_document(entity);
 }
 
-/* N3 and O1. */
+/* entity-3 and overlay-1. */
 bool overlay_check(const struct entity *entity);
 
 void overlay_free(struct overlay *overlay);

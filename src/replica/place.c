@@ -201,8 +201,8 @@ struct place *place_parent(const struct place *place)
     return place == place->entity->payload ? place->entity->root : NULL;
 }
 
-/* P2 for one place and its children, without recursion: depth first, up again
- * by the parents. */
+/* place-2 for one place and its children, without recursion: depth first, up
+ * again by the parents. */
 static bool check_below(const struct place *top)
 {
     const struct place *place = top;

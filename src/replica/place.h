@@ -5,11 +5,12 @@
  * trie along their paths. The layers above hang their indexes of readers and
  * writers into it.
  *
- *   P1  One place per entity and path: equal places are the same pointer.
- *   P2  `parent` is the place one segment shorter, and NULL for the two that
- *       need none: the root and the payload. place_parent handles both.
- *   P3  A place lives as long as it has references; a child holds one to its
- *       parent, and so does an index link in `readers` or `writers`.
+ *   place-1  One place per entity and path: equal places are the same pointer.
+ *   place-2  `parent` is the place one segment shorter, and NULL for the two
+ *            that need none: the root and the payload. place_parent handles
+ *            both.
+ *   place-3  A place lives as long as it has references; a child holds one to
+ *            its parent, and so does an index link in `readers` or `writers`.
  *
  * Nearly all reads and writes are of the payload, at "value". So its place
  * needs no other, and a document that holds one number has one place. */
@@ -42,7 +43,7 @@ struct place {
     struct chain readers[2];
     struct chain writers;
 
-    struct place *parent; /* P2; holds a reference */
+    struct place *parent; /* place-2; holds a reference */
     struct path *path;    /* from the root of the document */
     struct chain children;
     struct chain_link sibling; /* in the parent's children */
@@ -77,7 +78,7 @@ struct place *place_parent(const struct place *place);
 struct place *place_find(const struct entity *entity, const struct path *path);
 struct place *place_find_child(const struct place *place, struct value key);
 
-/* P1 to P3 for all places of an entity. */
+/* place-1 to place-3 for all places of an entity. */
 bool place_check(const struct entity *entity);
 
 #endif

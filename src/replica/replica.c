@@ -56,13 +56,13 @@ void replica_release(struct replica *replica)
     path_table_release(&replica->paths);
 }
 
-void replica_settle(struct replica *replica)
+void replica_pump(struct replica *replica)
 {
     /* One call handles everything: nested calls find it busy. */
-    while (replica->restless && replica->open == 0 && !replica->telling &&
-           !replica->settling) {
-        replica->settling = true;
-        replica->restless = false;
+    while (replica->needs_step && replica->open == 0 && !replica->delivering &&
+           !replica->pumping) {
+        replica->pumping = true;
+        replica->needs_step = false;
         LIST_FOREACH (&replica->spaces, node) {
             struct space *space = SPACE_OF(node);
             if (space->session != NULL) {
@@ -70,11 +70,11 @@ void replica_settle(struct replica *replica)
                 if (!space->batch) {
                     session_flush(space->session);
                 }
-                replica->restless =
-                    replica->restless || session_is_restless(space->session);
+                replica->needs_step =
+                    replica->needs_step || session_needs_step(space->session);
             }
         }
-        replica->settling = false;
+        replica->pumping = false;
     }
 }
 
@@ -95,7 +95,7 @@ void replica_step(struct replica *replica, mono_ms now)
     LIST_FOREACH (&replica->spaces, node) {
         space_step(SPACE_OF(node), now);
     }
-    replica_settle(replica);
+    replica_pump(replica);
 }
 
 mono_ms replica_next_wake(const struct replica *replica)

@@ -45,7 +45,7 @@ struct replica {
     size_t sessions;             /* of those, with a store */
     struct list subscribers;     /* struct subscriber */
     VEC(struct entity *) clocks; /* documents of value/clock_id.h */
-    bool telling;                /* a notification is being delivered */
+    bool delivering;             /* a notification is being delivered */
     const struct log *log;       /* or NULL */
 
     uint64_t version;             /* of the last notification with changes */
@@ -53,8 +53,8 @@ struct replica {
     uint32_t open;                /* transactions now */
     struct transaction *follower; /* of those, the one that logs no reads while
                                      it reads what is expected; or NULL */
-    bool restless;                /* something is to be sent, or has arrived */
-    bool settling;                /* inside replica_settle */
+    bool needs_step;              /* something is to be sent, or has arrived */
+    bool pumping;                 /* inside replica_pump */
 
     /* Kept for reuse. */
     struct transaction *idle_transactions; /* by next_idle */
@@ -85,7 +85,7 @@ mono_ms replica_next_wake(const struct replica *replica);
 
 /* Sends what is queued and handles what has arrived, unless a transaction is
  * open or a notification is being delivered. */
-COLD void replica_settle(struct replica *replica);
+COLD void replica_pump(struct replica *replica);
 
 /* Whether a flush would request documents: a message of the store may cause
  * that. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "replica/fate.h"
+#include "replica/pending.h"
 #include "value/object.h"
 
 #define PENDING_OF(list_node) CONTAINER_OF((list_node), struct pending, node)
@@ -167,7 +167,7 @@ void session_restart(struct session *session)
         session->state = SESSION_IDLE;
         session->wake = MONO_NEVER;
     }
-    session->space->replica->restless = true;
+    session->space->replica->needs_step = true;
 }
 
 /* -- Sending ------------------------------------------------------------- */
@@ -209,8 +209,8 @@ static void send_watch(struct session *session)
         struct entity *entity = space->wanted.at[i];
         const struct target target = {entity->id, entity->scope};
         vec_push(&message.targets, target);
-        vec_push(&message.since, entity->hollow ? entity->known : 0);
-        if (entity->hollow) {
+        vec_push(&message.since, entity->unloaded ? entity->known : 0);
+        if (entity->unloaded) {
             vec_push(&session->followed, entity);
             follows++;
         }
@@ -349,8 +349,8 @@ static void flush(struct session *session, size_t questions, size_t messages)
     /* A synchronous store answers inside: its answers wait until everything is
      * sent, and commits that they cause go out in the next round. */
     struct replica *replica = session->space->replica;
-    const bool settling = replica->settling;
-    replica->settling = true;
+    const bool pumping = replica->pumping;
+    replica->pumping = true;
     session->flushing = true;
     send_unwatch(session); /* a dropped document may be watched again */
     const struct space *space = session->space;
@@ -364,7 +364,7 @@ static void flush(struct session *session, size_t questions, size_t messages)
         messages--;
     }
     session->flushing = false;
-    replica->settling = settling;
+    replica->pumping = pumping;
 }
 
 void session_flush(struct session *session)
@@ -391,7 +391,7 @@ static void begin_anew(struct session *session)
     space_settle_parked(space);
 }
 
-/* I4 */
+/* session-4 */
 static bool is_unsure(struct session *session)
 {
     if (LIKELY(!session->unsure)) {
@@ -455,7 +455,7 @@ static void take_sync(struct session *session, struct message *message)
 static void take_verdicts(struct session *session, struct message *message)
 {
     VEC_FOREACH (&message->verdicts, entry) {
-        fate_take_verdict(session->space, entry->local_seq, &entry->verdict);
+        pending_take_verdict(session->space, entry->local_seq, &entry->verdict);
     }
     if (UNLIKELY(session->held.count > 0) && !is_unsure(session)) {
         VEC_FOREACH (&session->held, held) {
@@ -483,9 +483,9 @@ static void take_opened(struct session *session, struct message *message)
         value_unref(session->id);
         session->id = value_ref(message->session);
         if (replaced) {
-            fate_fail_all(space,
-                          ERR_SESSION_LOST,
-                          "another session replaced this one");
+            pending_fail_all(space,
+                             ERR_SESSION_LOST,
+                             "another session replaced this one");
         }
     }
     if (message->resumed) {
@@ -495,7 +495,7 @@ static void take_opened(struct session *session, struct message *message)
     } else {
         begin_anew(session);
     }
-    space->replica->restless = true;
+    space->replica->needs_step = true;
 }
 
 static void take_revoked(struct session *session, const struct message *message)
@@ -510,7 +510,7 @@ static void take_revoked(struct session *session, const struct message *message)
                    "the store revoked the session: %.*s",
                    (int)reason.length,
                    reason.at);
-    fate_fail_all(session->space, ERR_SESSION_LOST, why);
+    pending_fail_all(session->space, ERR_SESSION_LOST, why);
 }
 
 static void take(struct session *session, struct message *message)
@@ -547,8 +547,8 @@ void session_receive(struct session *session, struct message *message)
     if (turn == MESSAGE_NEXT) {
         vec_push(&session->inbox, *message);
         *message = (struct message){0};
-        session->space->replica->restless = true;
-        replica_settle(session->space->replica);
+        session->space->replica->needs_step = true;
+        replica_pump(session->space->replica);
         return;
     }
     session->counters.dropped_messages++;
@@ -594,7 +594,7 @@ void session_drain(struct session *session)
     session->draining = true;
     bool any = false;
     while (session->inbox_read < session->inbox.count && replica->open == 0 &&
-           !replica->telling) {
+           !replica->delivering) {
         /* Moved out of the vector, which may grow meanwhile. */
         struct message message = session->inbox.at[session->inbox_read++];
         take(session, &message);
@@ -611,7 +611,7 @@ void session_drain(struct session *session)
     session->draining = false;
 }
 
-bool session_is_restless(const struct session *session)
+bool session_needs_step(const struct session *session)
 {
     return session->inbox.count > session->inbox_read;
 }

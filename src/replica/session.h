@@ -6,15 +6,16 @@
  * outstanding again, in order. The store answers a commit that it knows with
  * the same verdict, so resending is harmless.
  *
- *   I1  There is at most one connection, with its own number. Messages that are
- *       not the next one on it are ignored or break it (proto/message.h).
- *   I2  Outstanding are exactly the pending commits of the space without a
- *       verdict; a commit is in flight at most once per connection.
- *   I3  The inbox is not read while a transaction is open, or while a
- *       notification is being delivered.
- *   I4  A sync may include a commit of ours whose verdict was lost; with its
- *       layer on top it would be applied twice. So the sync waits until
- *       everything that was sent again has a verdict.
+ *   session-1  There is at most one connection, with its own number. Messages
+ *              that are not the next one on it are ignored or break it
+ *              (proto/message.h).
+ *   session-2  Outstanding are exactly the pending commits of the space without
+ *              a verdict; a commit is in flight at most once per connection.
+ *   session-3  The inbox is not read while a transaction is open, or while a
+ *              notification is being delivered.
+ *   session-4  A sync may include a commit of ours whose verdict was lost; with
+ *              its layer on top it would be applied twice. So the sync waits
+ *              until everything that was sent again has a verdict.
  *
  * The first message to send opens the session. */
 
@@ -67,11 +68,13 @@ struct session {
     uint64_t acked_seq;
     VEC(struct message) inbox;
     size_t inbox_read;
-    VEC(struct message) held;      /* syncs that wait (I4) */
-    bool unsure;                   /* a pending commit is `unsure` (space.h) */
-    uint32_t pulls_owed;           /* unanswered watches on this connection, */
-    VEC(struct entity *) followed; /* the hollow entities in them, in order, */
-    VEC(uint32_t) follows;         /* and how many in each */
+    VEC(struct message) held; /* syncs that wait (session-4) */
+    bool unsure;              /* a pending commit is `unsure` (space.h) */
+    uint32_t pulls_owed;      /* unanswered watches on this connection, */
+    VEC(struct entity *)
+    followed;              /* the unloaded entities in them, in
+                              order, */
+    VEC(uint32_t) follows; /* and how many in each */
     bool draining;
     bool flushing;
     struct message outgoing; /* commits; kept for its memory */
@@ -108,14 +111,14 @@ void session_flush_group(struct session *session); /* one message of each */
 void session_step(struct session *session, mono_ms now);
 mono_ms session_next_wake(const struct session *session);
 
-/* Handles the inbox, if allowed (I3). */
+/* Handles the inbox, if allowed (session-3). */
 void session_drain(struct session *session);
 
 /* Gives the connection up and forgets what it has seen. */
 void session_restart(struct session *session);
 
 /* Whether a message waits, or something could be sent now. */
-bool session_is_restless(const struct session *session);
+bool session_needs_step(const struct session *session);
 
 /* -- For the transport --------------------------------------------------- */
 

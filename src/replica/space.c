@@ -7,8 +7,8 @@
 #include "proto/verdict.h"
 #include "replica/commit_reads.h"
 #include "replica/draft.h"
-#include "replica/fate.h"
 #include "replica/observe.h"
+#include "replica/pending.h"
 #include "replica/session.h"
 
 /* -- Open and close ------------------------------------------------------ */
@@ -49,7 +49,7 @@ void space_close(struct space *space)
     if (space->session != NULL) {
         session_close(space->session);
     }
-    fate_fail_all(space, ERR_CLOSED, "the space was closed");
+    pending_fail_all(space, ERR_CLOSED, "the space was closed");
     if (space->session != NULL) {
         session_free(space->session);
     }
@@ -80,7 +80,7 @@ void space_flush(struct space *space)
 {
     if (space->session != NULL) {
         session_flush(space->session);
-        replica_settle(space->replica);
+        replica_pump(space->replica);
     }
 }
 
@@ -93,7 +93,7 @@ bool space_flush_group(struct space *space)
     const uint64_t sent = session->counters.sent_commits;
     const size_t wanted = space->wanted.count;
     session_flush_group(session);
-    replica_settle(space->replica);
+    replica_pump(space->replica);
     return (session->counters.sent_commits != sent ||
             space->wanted.count < wanted) &&
            (space->wanted.count > 0 || space_has_commits(space));
@@ -112,16 +112,16 @@ void space_watch(struct space *space, struct entity *entity)
         entity->queued = true;
         vec_push(&space->wanted, entity);
     }
-    space->replica->restless = true;
+    space->replica->needs_step = true;
 }
 
 void space_want(struct space *space, struct entity *entity)
 {
-    if ((entity->watched && !entity->hollow) || space->session == NULL) {
+    if ((entity->watched && !entity->unloaded) || space->session == NULL) {
         return;
     }
-    space->hollow -= entity->hollow;
-    entity->hollow = false;
+    space->unloaded -= entity->unloaded;
+    entity->unloaded = false;
     space_watch(space, entity);
     if (!entity->loaded) {
         vec_push(&space->loading, entity);
@@ -135,13 +135,13 @@ void space_follow(struct space *space, struct entity *entity, uint64_t seq)
         return;
     }
     if (entity->watched || seq == 0) {
-        entity->torn = true;
+        entity->ambiguous_base = true;
         space_want(space, entity);
         return;
     }
-    entity->hollow = true;
+    entity->unloaded = true;
     entity->known = seq;
-    space->hollow++;
+    space->unloaded++;
     space_watch(space, entity);
 }
 
@@ -151,7 +151,7 @@ bool space_unwant(struct space *space, struct entity *entity)
         return true;
     }
     if (!entity->loaded || !entity->answered || entity->queued ||
-        entity->hollow) {
+        entity->unloaded) {
         return false;
     }
     const struct target target = {value_ref(entity->id), entity->scope};
@@ -171,12 +171,12 @@ void space_forget_unwanted(struct space *space)
 
 bool space_fill(struct space *space)
 {
-    if (LIKELY(space->hollow == 0)) {
+    if (LIKELY(space->unloaded == 0)) {
         return false;
     }
     MAP_FOREACH (&space->entities, slot) {
         struct entity *entity = slot->item;
-        if (entity->hollow) {
+        if (entity->unloaded) {
             space_want(space, entity);
         }
     }
@@ -360,9 +360,9 @@ static enum err apply_and_queue(struct space *space,
     push_layers(pending);
     list_push_back(&space->pending, &pending->node);
     space->ahead++;
-    fate_inherit(pending);
+    pending_inherit(pending);
     tell_commit(space, transaction, space->local_seq);
-    space->replica->restless = true;
+    space->replica->needs_step = true;
     return ERR_OK;
 }
 

@@ -12,10 +12,10 @@
  *              from them, transitively. Each of them has one REVERT. A conflict
  *              waits for the marker first, so that the revert shows what won.
  *
- *   S1  A commit has one verdict, and the store decides it.
- *   S2  `pending` is in the order of local sequence numbers.
- *   S3  A commit that names a layer which did not land is never sent again, and
- *       does not count as accepted, whatever the store says.
+ *   space-1  A commit has one verdict, and the store decides it.
+ *   space-2  `pending` is in the order of local sequence numbers.
+ *   space-3  A commit that names a layer which did not land is never sent
+ *            again, and does not count as accepted, whatever the store says.
  *
  * A space without a session is its own authority: commits are confirmed when
  * they are applied, and there are no layers. */
@@ -48,7 +48,7 @@ struct observer {
     void (*dropped)(void *ctx,
                     const struct space *space,
                     const struct observation *observation,
-                    enum observation_fate fate);
+                    enum observation_outcome outcome);
     void *ctx;
 };
 
@@ -66,10 +66,10 @@ struct space {
     uint64_t local_seq;          /* of the last commit */
     uint64_t seq;                /* the last one received; without a session,
                                     the number of commits */
-    struct list pending;         /* S2 */
+    struct list pending;         /* space-2 */
     uint64_t ahead;              /* of those, commits whose layers are not part
                                     of the confirmed state, so not in `seq` */
-    struct pending *last_found;  /* of those, by fate.c; or NULL */
+    struct pending *last_found;  /* of those, by pending.c; or NULL */
     size_t dead;                 /* of those, refused or doomed */
     uint64_t caught_up;          /* the marker: local seq; */
     bool markers;                /* whether the store sends them */
@@ -77,9 +77,9 @@ struct space {
                                     observations, too */
     VEC(struct entity *) wanted; /* to be watched */
     VEC(struct target)
-    unwanted;      /* not to be watched any more; each id is a reference */
-    size_t hollow; /* number of hollow entities */
-    bool filling;  /* all of them were wanted: sched/lanes.c */
+    unwanted;        /* not to be watched any more; each id is a reference */
+    size_t unloaded; /* number of unloaded entities */
+    bool filling;    /* all of them were wanted: sched/lanes.c */
     VEC(struct entity *)
     loading; /* requested, and not here at that time; space_is_loading drops
                 those that have arrived */
@@ -99,7 +99,7 @@ struct pending {
     struct commit commit;          /* its local_seq is the identity */
     VEC(struct entity *) entities; /* one per operation */
     enum pending_state state;
-    bool doomed;   /* S3 */
+    bool doomed;   /* space-3 */
     bool promoted; /* its layers are part of the confirmed state */
     bool unsure;   /* sent on a lost connection: the store may have it */
     struct verdict verdict;
@@ -156,9 +156,9 @@ bool space_has_commits(const struct space *space);
 void space_want(struct space *space, struct entity *entity);
 
 /* Likewise, but only changes after `seq`: the state at that seq is known. The
- * entity is hollow (N4) until it is wanted or changes. One that is not here and
- * is known at another seq is wanted: its states at both seqs and its present
- * one may all differ. */
+ * entity is unloaded (entity-4) until it is wanted or changes. One that is not
+ * here and is known at another seq is wanted: its states at both seqs and its
+ * present one may all differ. */
 void space_follow(struct space *space, struct entity *entity, uint64_t seq);
 
 /* The store need not report changes of an entity any more, which is about to be
@@ -168,7 +168,7 @@ void space_follow(struct space *space, struct entity *entity, uint64_t seq);
 bool space_unwant(struct space *space, struct entity *entity);
 void space_forget_unwanted(struct space *space); /* the store knows */
 
-/* Wants all hollow entities; returns whether there was one. */
+/* Wants all unloaded entities; returns whether there was one. */
 bool space_fill(struct space *space);
 
 /* Whether a requested document has not arrived yet. */
@@ -179,7 +179,7 @@ bool space_is_loading(struct space *space);
  * session. */
 void space_watch_again(struct space *space, bool answered);
 
-/* With the next message, as it is: hollow, or to be sent. */
+/* With the next message, as it is: unloaded, or to be sent. */
 void space_watch(struct space *space, struct entity *entity);
 
 /* Drops everything that the store has said: what is outstanding settles as

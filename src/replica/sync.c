@@ -1,8 +1,8 @@
 /* Documents from the store, applied under the pending layers. */
 
 #include "proto/message.h"
-#include "replica/fate.h"
 #include "replica/observe.h"
+#include "replica/pending.h"
 #include "replica/session.h"
 #include "replica/space.h"
 
@@ -11,9 +11,9 @@ static void load(struct space *space, struct entity *entity)
 {
     entity_set_loaded(entity, true);
     entity->answered = true;
-    space->hollow -= entity->hollow;
-    entity->hollow = false;
-    entity->torn = false;
+    space->unloaded -= entity->unloaded;
+    entity->unloaded = false;
+    entity->ambiguous_base = false;
 }
 
 /* A document that arrives together with its state when it was known here: first
@@ -25,7 +25,8 @@ static bool take_before(struct space *space, const struct upsert *upsert)
     struct entity *entity =
         entity_find(space, upsert->target.scope, upsert->target.id);
     if (!upsert->has_before || entity == NULL || entity->loaded ||
-        entity->torn || entity->known == 0 || upsert->seq <= entity->known) {
+        entity->ambiguous_base || entity->known == 0 ||
+        upsert->seq <= entity->known) {
         return false;
     }
     change_list_touch(&space->replica->changes, entity);
@@ -64,7 +65,7 @@ static bool take_upsert(struct space *space, const struct upsert *upsert)
     space->replica->counters.documents++;
     load(space, entity);
     if (overlay_confirm(entity, upsert->seq, upsert->document)) {
-        fate_absorb(entity);
+        pending_absorb(entity);
     }
     return first;
 }
@@ -81,8 +82,8 @@ static void take_remove(struct space *space, const struct target *target)
     entity->seq = 0;
     entity->watched = false;
     entity_set_loaded(entity, false);
-    space->hollow -= entity->hollow;
-    entity->hollow = false;
+    space->unloaded -= entity->unloaded;
+    entity->unloaded = false;
     (void)overlay_confirm(entity, 0, VALUE_NONE);
 }
 
@@ -103,7 +104,7 @@ void space_take_sync(struct space *space, const struct message *message)
     if (message->caught_up > space->caught_up) {
         space->caught_up = message->caught_up;
     }
-    fate_promote_until(space, space->caught_up);
+    pending_promote_until(space, space->caught_up);
     struct notification notification = {
         .kind = pull ? NOTIFY_PULL : NOTIFY_INTEGRATE,
         .space = space,
@@ -112,21 +113,21 @@ void space_take_sync(struct space *space, const struct message *message)
     if (UNLIKELY(message->told.count > 0)) {
         observe_told(space, message);
     }
-    fate_settle_promoted(space);
-    fate_drop_until(space, space->caught_up);
+    pending_settle_promoted(space);
+    pending_drop_until(space, space->caught_up);
 }
 
 void space_settle_parked(struct space *space)
 {
-    fate_confirm_landed(space);
-    fate_drop_until(space, UINT64_MAX);
+    pending_confirm_landed(space);
+    pending_drop_until(space, UINT64_MAX);
 }
 
 void space_step(struct space *space, mono_ms now)
 {
     const struct replica *replica = space->replica;
-    if (replica->open == 0 && !replica->telling) {
-        fate_drop_overdue(space, now); /* T4 */
+    if (replica->open == 0 && !replica->delivering) {
+        pending_drop_overdue(space, now); /* transaction-4 */
     }
     if (space->session != NULL) {
         session_step(space->session, now);
@@ -157,7 +158,7 @@ void space_watch_again(struct space *space, bool answered)
         struct entity *entity = slot->item;
         if (entity->watched && (answered || !entity->answered)) {
             space_watch(space, entity);
-            if (!entity->loaded && !entity->hollow) {
+            if (!entity->loaded && !entity->unloaded) {
                 vec_push(&space->loading, entity);
             }
         }
@@ -166,7 +167,7 @@ void space_watch_again(struct space *space, bool answered)
 
 void space_reset(struct space *space)
 {
-    fate_fail_all(space, ERR_SESSION_LOST, "the replica was reset");
+    pending_fail_all(space, ERR_SESSION_LOST, "the replica was reset");
     space->caught_up = 0;
     space->seq = 0;
     /* Every document has changed, and there is no list. */
@@ -176,9 +177,9 @@ void space_reset(struct space *space)
         overlay_forget(entity);
         entity->version = version;
         entity_set_loaded(entity, space->session == NULL);
-        entity->hollow = false;
+        entity->unloaded = false;
     }
-    space->hollow = 0;
+    space->unloaded = 0;
     space_watch_again(space, true);
     if (space->session != NULL) {
         session_restart(space->session);

@@ -5,11 +5,11 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "replica/ahead.h"
 #include "replica/draft.h"
 #include "replica/observe.h"
 #include "replica/overlay.h"
-#include "replica/quick.h"
+#include "replica/payload_write.h"
+#include "replica/prefetch.h"
 #include "replica/replica.h"
 #include "replica/session.h"
 #include "replica/space.h"
@@ -26,8 +26,8 @@ COLD static struct transaction *transaction_new(struct replica *replica)
     return transaction;
 }
 
-APART static void give(struct transaction *transaction,
-                       const struct transaction_options *options)
+NOINLINE static void give(struct transaction *transaction,
+                          const struct transaction_options *options)
 {
     transaction->given = true;
     transaction->source = options->source;
@@ -77,16 +77,16 @@ void transaction_abort(struct transaction *transaction)
     CHECK(transaction->state == TRANSACTION_OPEN);
     if (UNLIKELY(transaction->has_more) &&
         (transaction->unloaded > 0 || transaction_is_awaiting(transaction))) {
-        ahead_request(transaction);
+        prefetch_request(transaction);
     }
     transaction_drop_scratch(transaction);
     transaction_close(transaction, TRANSACTION_ABORTED);
 }
 
-/* Empties everything beside reads and quick writes; the memory stays. */
+/* Empties everything beside reads and payload writes; the memory stays. */
 void transaction_empty_rest(struct transaction *transaction)
 {
-    CHECK(transaction->scratch == NULL); /* T8 */
+    CHECK(transaction->scratch == NULL); /* transaction-8 */
     while (transaction->drafts_used > 0) {
         draft_clear(transaction->drafts.at[--transaction->drafts_used]);
     }
@@ -128,7 +128,7 @@ void transaction_free(struct transaction *transaction)
     }
     vec_release(&transaction->drafts);
     vec_release(&transaction->reads);
-    vec_release(&transaction->quick);
+    vec_release(&transaction->payload_writes);
     vec_release(&transaction->conditions);
     vec_release(&transaction->origins);
     vec_release(&transaction->inputs);
@@ -152,7 +152,7 @@ static enum err look(const struct entity_state *state,
 
 /* Nothing that was read can have changed: that would have taken another
  * transaction. */
-void transaction_unfollow_any(struct transaction *transaction)
+void transaction_unfollow_slow(struct transaction *transaction)
 {
     const struct read_link *link = transaction->followed;
     const struct read_link *end = transaction->next;
@@ -238,30 +238,30 @@ static struct draft *draft_seen(struct transaction *transaction,
             return draft;
         }
     }
-    if (UNLIKELY(transaction->quick.count > 0) &&
-        quick_has(transaction, entity)) {
-        quick_expand(transaction);
+    if (UNLIKELY(transaction->payload_writes.count > 0) &&
+        payload_write_has(transaction, entity)) {
+        payload_write_expand(transaction);
     }
     return transaction->drafts_used > 0 ? draft_find(transaction, entity)
                                         : NULL;
 }
 
-enum err transaction_read_any(struct transaction *transaction,
-                              struct place *place,
-                              enum read_kind kind,
-                              unsigned flags,
-                              struct value *out)
+enum err transaction_read_slow(struct transaction *transaction,
+                               struct place *place,
+                               enum read_kind kind,
+                               unsigned flags,
+                               struct value *out)
 {
     CHECK(transaction->state == TRANSACTION_OPEN);
     struct entity *entity = place->entity;
-    if (UNLIKELY(transaction->under != NULL)) { /* T8 */
+    if (UNLIKELY(transaction->under != NULL)) { /* transaction-8 */
         transaction->unloaded += !entity_is_available(entity);
         transaction = transaction->under;
     }
     if (flags != READ_UNTRACKED) {
         transaction_unfollow(transaction);
     }
-    if (UNLIKELY(entity->scope > transaction->scope)) { /* T7 */
+    if (UNLIKELY(entity->scope > transaction->scope)) { /* transaction-7 */
         transaction->scope = entity->scope;
         transaction->has_more = true;
     }
@@ -406,8 +406,8 @@ void transaction_await(struct transaction *transaction, struct entity *entity)
 }
 
 /* Whether the write is right whatever the document holds, and changes it even
- * if there is none. A document that nodes here rely on (N4) has to be loaded
- * all the same, to find the difference. */
+ * if there is none. A document that nodes here rely on (entity-4) has to be
+ * loaded all the same, to find the difference. */
 static bool is_independent(enum write_kind kind, const struct place *place)
 {
     return place->entity->known == 0 &&
@@ -438,7 +438,7 @@ COLD static enum err write_adopt(struct transaction *transaction,
     struct entity *entity = place->entity;
     transaction->unwritten = false;
     transaction_drop_scratch(transaction);
-    quick_expand(transaction);
+    payload_write_expand(transaction);
     const enum err err = check_space(transaction, entity->space, detail);
     if (err != ERR_OK) {
         value_unref(value);
@@ -450,7 +450,7 @@ COLD static enum err write_adopt(struct transaction *transaction,
         if (!is_independent(kind, place)) {
             transaction_await(transaction, entity);
             value_unref(value);
-            return ERR_OK; /* T9 */
+            return ERR_OK; /* transaction-9 */
         }
         space_want(entity->space, entity);
     }
@@ -461,10 +461,10 @@ COLD static enum err write_adopt(struct transaction *transaction,
                              detail);
 }
 
-APART static enum err put_any_adopt(struct transaction *transaction,
-                                    struct place *place,
-                                    struct value value,
-                                    struct err_detail *detail)
+NOINLINE static enum err put_slow_adopt(struct transaction *transaction,
+                                        struct place *place,
+                                        struct value value,
+                                        struct err_detail *detail)
 {
     if (value_is_absent(value)) {
         return err_set(detail,
@@ -472,13 +472,14 @@ APART static enum err put_any_adopt(struct transaction *transaction,
                        "an absent value cannot be written: delete it instead");
     }
     CHECK(transaction->state == TRANSACTION_OPEN);
-    if (quick_takes(transaction, place)) {
-        vec_reserve(&transaction->quick, transaction->quick.count + 1);
+    if (payload_write_takes(transaction, place)) {
+        vec_reserve(&transaction->payload_writes,
+                    transaction->payload_writes.count + 1);
         if (value_is_container(value) &&
             value_is_container(place->entity->visible.payload)) {
             value = value_reuse_adopt(place->entity->visible.payload, value);
         }
-        quick_put_adopt(transaction, place, value);
+        payload_write_put_adopt(transaction, place, value);
         return ERR_OK;
     }
     return write_adopt(transaction, WRITE_PUT, place, value, detail);
@@ -492,14 +493,15 @@ enum err transaction_put_adopt(struct transaction *transaction,
     /* Nearly always a number, the first write or one of many, with room for
      * it. */
     if (LIKELY(!value_is_heap(value) && !value_is_absent(value) &&
-               transaction->quick.count < transaction->quick.capacity &&
+               transaction->payload_writes.count <
+                   transaction->payload_writes.capacity &&
                (transaction->unwritten
-                    ? quick_takes_first(place)
-                    : quick_takes_next(transaction, place)))) {
-        quick_put_adopt(transaction, place, value);
+                    ? payload_write_takes_first(place)
+                    : payload_write_takes_next(transaction, place)))) {
+        payload_write_put_adopt(transaction, place, value);
         return ERR_OK;
     }
-    return put_any_adopt(transaction, place, value, detail);
+    return put_slow_adopt(transaction, place, value, detail);
 }
 
 enum err transaction_delete(struct transaction *transaction,
@@ -566,7 +568,7 @@ enum err transaction_merge_adopt(struct transaction *transaction,
 struct value transaction_withdraw(struct transaction *transaction,
                                   struct entity *entity)
 {
-    quick_expand(transaction);
+    payload_write_expand(transaction);
     struct draft *draft = draft_find(transaction, entity);
     CHECK(draft != NULL);
     const struct value payload = value_ref(draft->work.payload);
@@ -650,7 +652,7 @@ void transaction_claim_input(struct transaction *transaction,
 
 /* -- Committing ---------------------------------------------------------- */
 
-/* T2: whether what was read is unchanged. */
+/* transaction-2: whether what was read is unchanged. */
 static enum err validate_reads(const struct transaction *transaction,
                                struct err_detail *detail)
 {
@@ -725,24 +727,24 @@ static enum err apply_to(struct transaction *transaction,
     return err;
 }
 
-/* The same for quick writes. False if they are drafts now. */
-static bool apply_quickly(struct transaction *transaction,
-                          struct err_detail *detail,
-                          enum err *err)
+/* The same for payload writes. False if they are drafts now. */
+static bool apply_payload_writes(struct transaction *transaction,
+                                 struct err_detail *detail,
+                                 enum err *err)
 {
     size_t effective;
     if (transaction->conditions.count > 0) {
-        quick_expand(transaction);
+        payload_write_expand(transaction);
         return false;
     }
-    if (!quick_finish(transaction, &effective)) {
+    if (!payload_write_finish(transaction, &effective)) {
         return false;
     }
     *err = ERR_OK;
     if (effective > 0) {
         *err = validate(transaction, detail);
         if (*err == ERR_OK) {
-            quick_apply(transaction);
+            payload_write_apply(transaction);
         }
     }
     return true;
@@ -761,15 +763,15 @@ COLD static enum err apply(struct transaction *transaction,
                        (int)id.length,
                        id.at);
     }
-    if (transaction->quick.count > 0 &&
-        apply_quickly(transaction, detail, &quick)) {
+    if (transaction->payload_writes.count > 0 &&
+        apply_payload_writes(transaction, detail, &quick)) {
         return quick;
     }
     enum err err = finish_drafts(transaction, &effective, detail);
     if (err != ERR_OK ||
         (effective == 0 && transaction->conditions.count == 0 &&
          transaction->origins.count == 0)) {
-        return err; /* T3 */
+        return err; /* transaction-3 */
     }
     err = validate(transaction, detail);
     for (size_t i = 0; i < transaction->conditions.count && err == ERR_OK;
@@ -791,10 +793,10 @@ COLD static enum err apply(struct transaction *transaction,
 }
 
 /* With more than one write, or after something has changed. */
-COLD static enum err commit_any(struct transaction *transaction,
-                                struct err_detail *detail)
+COLD static enum err commit_slow(struct transaction *transaction,
+                                 struct err_detail *detail)
 {
-    if (transaction->replica->telling) {
+    if (transaction->replica->delivering) {
         transaction_abort(transaction);
         return err_set(detail,
                        ERR_ARGUMENT,
@@ -821,21 +823,22 @@ static inline const struct subscriber *leaf_listener(
     }
     const struct subscriber *only =
         CONTAINER_OF(first, struct subscriber, node);
-    return quick_is_simple(transaction, only) && only->leaf != NULL ? only
-                                                                    : NULL;
+    return payload_write_is_single(transaction, only) && only->leaf != NULL
+               ? only
+               : NULL;
 }
 
-APART static enum err commit_one(struct transaction *transaction)
+NOINLINE static enum err commit_one(struct transaction *transaction)
 {
     const struct subscriber *listener = leaf_listener(transaction);
     if (LIKELY(listener != NULL)) {
         transaction->applied++;
-        quick_exchange(transaction);
+        payload_write_exchange(transaction);
         listener->leaf(listener->ctx,
-                       transaction->quick.at[0].place,
+                       transaction->payload_writes.at[0].place,
                        transaction->replica->version);
     } else {
-        quick_apply_one(transaction);
+        payload_write_apply_one(transaction);
     }
     transaction_close(transaction, TRANSACTION_COMMITTED);
     return ERR_OK;
@@ -846,13 +849,13 @@ enum err transaction_commit(struct transaction *transaction,
 {
     CHECK(transaction->state == TRANSACTION_OPEN);
     transaction->applied = 0;
-    if (UNLIKELY(transaction->replica->telling || transaction->has_more ||
-                 transaction->quick.count > 1 ||
+    if (UNLIKELY(transaction->replica->delivering || transaction->has_more ||
+                 transaction->payload_writes.count > 1 ||
                  transaction->began != transaction->replica->version)) {
-        return commit_any(transaction, detail);
+        return commit_slow(transaction, detail);
     }
-    if (transaction->quick.count > 0) {
-        struct write_entry *write = transaction->quick.at;
+    if (transaction->payload_writes.count > 0) {
+        struct write_entry *write = transaction->payload_writes.at;
         write->changed =
             !value_equal(value_load(&write->place->entity->visible.payload),
                          value_load(&write->value));
@@ -865,8 +868,8 @@ enum err transaction_commit(struct transaction *transaction,
 }
 
 /* The slow path of transaction_finish. */
-COLD static enum err finish_any(struct transaction *transaction,
-                                struct err_detail *detail)
+COLD static enum err finish_slow(struct transaction *transaction,
+                                 struct err_detail *detail)
 {
     const enum err err = transaction_commit(transaction, detail);
     transaction_release(transaction);
@@ -879,13 +882,13 @@ enum err transaction_finish(struct transaction *transaction,
 {
     const struct replica *replica = transaction->replica;
     CHECK(transaction->state == TRANSACTION_OPEN);
-    if (UNLIKELY(replica->telling || transaction->has_more ||
-                 transaction->given || transaction->quick.count != 1 ||
+    if (UNLIKELY(replica->delivering || transaction->has_more ||
+                 transaction->given || transaction->payload_writes.count != 1 ||
                  transaction->reads.count > 0 ||
                  transaction->began != replica->version)) {
-        return finish_any(transaction, detail);
+        return finish_slow(transaction, detail);
     }
-    const struct write_entry *write = transaction->quick.at;
+    const struct write_entry *write = transaction->payload_writes.at;
     struct place *place = write->place;
     const struct value value = value_load(&write->value);
     if (value_equal(value_load(&place->entity->visible.payload), value)) {
@@ -893,7 +896,7 @@ enum err transaction_finish(struct transaction *transaction,
     } else {
         (void)commit_one(transaction); /* it can be applied */
     }
-    transaction->quick.count = 0;
+    transaction->payload_writes.count = 0;
     value_unref(value);
     place_unref(place);
     give_back(transaction);
@@ -908,8 +911,8 @@ const struct write_entry *transaction_next_write(
     size_t *write)
 {
     if (*draft == 0 && transaction->drafts_used == 0) {
-        return *write < transaction->quick.count
-                   ? &transaction->quick.at[(*write)++]
+        return *write < transaction->payload_writes.count
+                   ? &transaction->payload_writes.at[(*write)++]
                    : NULL;
     }
     while (*draft < transaction->drafts_used) {

@@ -5,47 +5,55 @@
  * one notification, before the commit returns. The store's verdict comes later
  * (struct commit_watch).
  *
- *   T1  Each place is logged once per kind of read. (Interleaved transactions
- *       may log it more often, which adds no information.)
- *   T2  A commit validates first: if something that was read has changed,
- *       nothing is applied and the result is STALE. Writes to a document that
- *       has changed since are replayed on its present state.
- *   T3  A write that changes nothing is not sent; beside writes that do, it
- *       counts as a read of what is there. A transaction without effect and
- *       without conditions is OK without any check: nothing depends on it. With
- *       a condition it is a commit, whatever it writes.
- *   T4  While a transaction is open, nothing arrives from a store: verdicts and
- *       remote changes wait until the last one is closed.
- *   T5  After the end, the log of reads and writes stays readable until the
- *       transaction is released.
- *   T6  A node that runs again nearly always reads the same places in the same
- *       order. A transaction that is given this expectation
- *       (transaction_follow) logs nothing as long as it holds: it stores the
- *       versions in the links of those reads. The log is completed at the first
- *       different read, and before another transaction begins, which might
- *       change what was read. Code that inspects the log asks for that first
- *       (transaction_unfollow).
- *   T7  `scope` is the narrowest scope of all documents that it has read,
- *       including reads that are not logged.
- *   T8  A transaction can have a scratch: another one that begins with what the
- *       transaction sees, and is never committed. The layer above writes there
- *       what computations evaluate to on the view of the transaction. While
- *       there is a scratch, reads of the transaction see it, and reads of
- *       either are logged in the transaction. The next write of the transaction
- *       drops the scratch, and so does its end.
- *   T9  A write depends on what the document holds, unless it replaces the
- *       document or one of its keys, or merges. A transaction that makes such a
- *       dependent write to a document which is not available here cannot be
- *       committed (STALE): the write has no effect, and the document is
- *       requested and listed in `awaited`. The caller waits for it and starts
- *       over. So no write is ever computed from a document that merely has not
- *       arrived yet.
- *   T10 A transaction that has read computations depends on their inputs,
- *       though it has not read those itself. Its committer declares that in one
- *       of two ways. It claims everything in view here, which costs nothing and
- *       is refused if another session has committed meanwhile. Or it names each
- *       input, which costs as much as there are, and is refused only if one of
- *       them has changed. Neither is among the reads.
+ *   transaction-1  Each place is logged once per kind of read. (Interleaved
+ *                  transactions may log it more often, which adds no
+ *                  information.)
+ *   transaction-2  A commit validates first: if something that was read has
+ *                  changed, nothing is applied and the result is STALE. Writes
+ *                  to a document that has changed since are replayed on its
+ *                  present state.
+ *   transaction-3  A write that changes nothing is not sent; beside writes that
+ *                  do, it counts as a read of what is there. A transaction
+ *                  without effect and without conditions is OK without any
+ *                  check: nothing depends on it. With a condition it is a
+ *                  commit, whatever it writes.
+ *   transaction-4  While a transaction is open, nothing arrives from a store:
+ *                  verdicts and remote changes wait until the last one is
+ *                  closed.
+ *   transaction-5  After the end, the log of reads and writes stays readable
+ *                  until the transaction is released.
+ *   transaction-6  A node that runs again nearly always reads the same places
+ *                  in the same order. A transaction that is given this
+ *                  expectation (transaction_follow) logs nothing as long as it
+ *                  holds: it stores the versions in the links of those reads.
+ *                  The log is completed at the first different read, and before
+ *                  another transaction begins, which might change what was
+ *                  read. Code that inspects the log asks for that first
+ *                  (transaction_unfollow).
+ *   transaction-7  `scope` is the narrowest scope of all documents that it has
+ *                  read, including reads that are not logged.
+ *   transaction-8  A transaction can have a scratch: another one that begins
+ *                  with what the transaction sees, and is never committed. The
+ *                  layer above writes there what computations evaluate to on
+ *                  the view of the transaction. While there is a scratch, reads
+ *                  of the transaction see it, and reads of either are logged in
+ *                  the transaction. The next write of the transaction drops the
+ *                  scratch, and so does its end.
+ *   transaction-9  A write depends on what the document holds, unless it
+ *                  replaces the document or one of its keys, or merges. A
+ *                  transaction that makes such a dependent write to a document
+ *                  which is not available here cannot be committed (STALE): the
+ *                  write has no effect, and the document is requested and
+ *                  listed in `awaited`. The caller waits for it and starts
+ *                  over. So no write is ever computed from a document that
+ *                  merely has not arrived yet.
+ *   transaction-10  A transaction that has read computations depends on their
+ *                   inputs, though it has not read those itself. Its committer
+ *                   declares that in one of two ways. It claims everything in
+ *                   view here, which costs nothing and is refused if another
+ *                   session has committed meanwhile. Or it names each input,
+ *                   which costs as much as there are, and is refused only if
+ *                   one of them has changed. Neither is among the reads.
  *
  * Transactions are pooled: after a while, a run that reads and writes numbers
  * allocates nothing. */
@@ -170,11 +178,12 @@ struct transaction {
     uint64_t began; /* the replica's version at the beginning */
     enum transaction_state state;
     bool unwritten; /* open, without any write so far */
-    bool has_more;  /* more than reads and quick writes: the fields after them
+    bool has_more;  /* more than reads and payload writes: the fields after them
                        may be in use */
     bool given;     /* one of the fields below, or an observation, is set:
                        cleared at release */
-    enum scope scope : 8; /* the narrowest scope that it has read: T7 */
+    enum scope scope : 8; /* the narrowest scope that it has read:
+                             transaction-7 */
 
     /* Set at the beginning. */
     const void *source;  /* the author, by identity, or NULL */
@@ -186,22 +195,22 @@ struct transaction {
     const struct cause *causes; /* why it runs; borrowed until the release */
     size_t cause_count;
 
-    /* What it is expected to read: T6. */
+    /* What it is expected to read: transaction-6. */
     struct read_link *next;     /* the first that it has not read yet, */
     struct read_link *next_end; /* and the end of them; equal: none */
     struct read_link *followed; /* the first of all; NULL: it logs its reads */
 
     VEC(struct read_entry) reads;
-    VEC(struct write_entry) quick; /* replica/quick.h */
+    VEC(struct write_entry) payload_writes; /* replica/payload_write.h */
     VEC(struct draft *)
     drafts; /* one per entity that was written, in order; those from
                `drafts_used` on are spare */
     size_t drafts_used;
-    struct transaction *scratch; /* T8; or NULL */
+    struct transaction *scratch; /* transaction-8; or NULL */
     struct transaction *under;   /* whose scratch this is; or NULL */
     VEC(struct document_condition) conditions;
     VEC(struct origin) origins;
-    VEC(struct read_entry) inputs; /* T10 */
+    VEC(struct read_entry) inputs; /* transaction-10 */
     bool claims_view;              /* likewise */
 
     struct observation *observation; /* replica/observe.h; or NULL, */
@@ -209,8 +218,8 @@ struct transaction {
 
     uint32_t unloaded; /* reads of documents that have not arrived */
     VEC(struct entity *)
-    awaited;            /* T9: documents that the commit has to wait for */
-    uint64_t local_seq; /* after a commit to a space with a store, */
+    awaited; /* transaction-9: documents that the commit has to wait for */
+    uint64_t local_seq;         /* after a commit to a space with a store, */
     VEC(struct origin) commits; /* each of those; */
     uint32_t applied; /* and the number of spaces it was applied to, which is
                          how often its watch is called */
@@ -242,10 +251,10 @@ struct transaction *transaction_begin(
 static inline void transaction_empty(struct transaction *transaction);
 static inline void transaction_again(struct transaction *transaction);
 
-/* Ends it. STALE (T2), or the error of a precondition or a limit: nothing was
- * applied. With several spaces: first those with a document that must be new,
- * then in the order of their first write, up to the first that fails; commits
- * to earlier ones stay. */
+/* Ends it. STALE (transaction-2), or the error of a precondition or a limit:
+ * nothing was applied. With several spaces: first those with a document that
+ * must be new, then in the order of their first write, up to the first that
+ * fails; commits to earlier ones stay. */
 MUST_CHECK enum err transaction_commit(struct transaction *transaction,
                                        struct err_detail *detail);
 
@@ -261,8 +270,8 @@ MUST_CHECK enum err transaction_finish(struct transaction *transaction,
 
 /* -- Reading ------------------------------------------------------------- */
 
-/* Whether this kind of read of the place is in the log already (T1); marks it
- * as logged. A deep read includes a shape read. */
+/* Whether this kind of read of the place is in the log already (transaction-1);
+ * marks it as logged. A deep read includes a shape read. */
 static inline bool transaction_has_logged(const struct transaction *transaction,
                                           struct place *place,
                                           enum read_kind kind)
@@ -280,7 +289,7 @@ static inline bool transaction_has_logged(const struct transaction *transaction,
     return false;
 }
 
-/* -- Reading the same again (T6) ----------------------------------------- */
+/* -- Reading the same again (transaction-6) ------------------------------ */
 
 /* Called at its beginning. The links must stay until the transaction has ended,
  * or transaction_unfollow was called. */
@@ -297,11 +306,11 @@ static inline void transaction_follow(struct transaction *transaction,
 }
 
 /* Completes the log. */
-COLD void transaction_unfollow_any(struct transaction *transaction);
+COLD void transaction_unfollow_slow(struct transaction *transaction);
 static inline void transaction_unfollow(struct transaction *transaction)
 {
     if (UNLIKELY(transaction->followed != NULL)) {
-        transaction_unfollow_any(transaction);
+        transaction_unfollow_slow(transaction);
     }
 }
 
@@ -339,18 +348,18 @@ static inline void transaction_log_read(struct transaction *transaction,
 }
 
 /* The same, with or without room. */
-APART void transaction_log_more(struct transaction *transaction,
-                                struct place *place,
-                                enum read_kind kind,
-                                unsigned flags,
-                                struct value seen);
-
-/* The slow path of transaction_read. */
-COLD enum err transaction_read_any(struct transaction *transaction,
+NOINLINE void transaction_log_more(struct transaction *transaction,
                                    struct place *place,
                                    enum read_kind kind,
                                    unsigned flags,
-                                   struct value *out);
+                                   struct value seen);
+
+/* The slow path of transaction_read. */
+COLD enum err transaction_read_slow(struct transaction *transaction,
+                                    struct place *place,
+                                    enum read_kind kind,
+                                    unsigned flags,
+                                    struct value *out);
 
 /* The value at a place, new; absent if there is none. The result says how far
  * the path led (entity_state_at): OK, NOT_FOUND, TYPE. Always logged: absence
@@ -365,7 +374,7 @@ static inline enum err transaction_read(struct transaction *transaction,
     if (UNLIKELY(!transaction->unwritten || !entity->plain ||
                  flags != READ_FOR_BOTH || place != entity->payload ||
                  value_is_absent(entity->visible.payload))) {
-        return transaction_read_any(transaction, place, kind, flags, out);
+        return transaction_read_slow(transaction, place, kind, flags, out);
     }
     /* Nearly always: the payload of a document, before anything was
      * written. */
@@ -390,7 +399,7 @@ static inline enum err transaction_read(struct transaction *transaction,
     return ERR_OK;
 }
 
-/* -- Scratch (T8) ------------------------------------------------------- */
+/* -- Scratch (transaction-8) --------------------------------------------- */
 
 /* The scratch of an open transaction that is not a scratch itself; created if
  * there is none. */
@@ -426,8 +435,9 @@ bool transaction_knows(const struct transaction *transaction,
 bool transaction_sets(const struct transaction *transaction,
                       const struct entity *entity);
 
-/* The transaction cannot be committed before the document has arrived (T9). For
- * writers that must inspect a document to know where to write. */
+/* The transaction cannot be committed before the document has arrived
+ * (transaction-9). For writers that must inspect a document to know where to
+ * write. */
 void transaction_await(struct transaction *transaction, struct entity *entity);
 
 static inline bool transaction_is_awaiting(
@@ -478,7 +488,7 @@ void transaction_needs(struct transaction *transaction,
                        struct space *space,
                        uint64_t local_seq);
 
-/* T10. The place must stay until the commit. */
+/* transaction-10. The place must stay until the commit. */
 void transaction_claim_view(struct transaction *transaction);
 void transaction_claim_input(struct transaction *transaction,
                              struct place *place,
@@ -509,12 +519,13 @@ static inline void transaction_empty(struct transaction *transaction)
         place_unref(read->place);
     }
     transaction->reads.count = 0;
-    const struct write_entry *write = transaction->quick.at;
-    for (size_t left = transaction->quick.count; left > 0; left--, write++) {
+    const struct write_entry *write = transaction->payload_writes.at;
+    for (size_t left = transaction->payload_writes.count; left > 0;
+         left--, write++) {
         value_unref(write->value);
         place_unref(write->place);
     }
-    transaction->quick.count = 0;
+    transaction->payload_writes.count = 0;
     if (UNLIKELY(transaction->has_more)) {
         transaction_empty_rest(transaction);
     }
@@ -529,8 +540,8 @@ static inline void transaction_close(struct transaction *transaction,
     transaction->unwritten = false;
     CHECK(replica->open > 0);
     replica->open--;
-    if (UNLIKELY(replica->restless)) {
-        replica_settle(replica);
+    if (UNLIKELY(replica->needs_step)) {
+        replica_pump(replica);
     }
 }
 
@@ -540,7 +551,7 @@ static inline void transaction_again(struct transaction *transaction)
     CHECK(transaction->state != TRANSACTION_OPEN);
     CHECK(transaction->reads.count == 0);
     if (UNLIKELY(replica->follower != NULL)) {
-        transaction_unfollow_any(replica->follower);
+        transaction_unfollow_slow(replica->follower);
     }
     transaction->epoch = ++replica->epoch;
     transaction->began = replica->version;

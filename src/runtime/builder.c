@@ -165,7 +165,7 @@ bool builder_is_known(const struct builder *builder,
 }
 
 /* The first value of a state or an argument: nothing, in the place of what was
- * computed there before (X2 of runtime/change.h). */
+ * computed there before (change-2 of runtime/change.h). */
 static enum err write_initial(struct builder *builder,
                               const struct part *part,
                               struct value initial,
@@ -627,7 +627,7 @@ static void register_node(struct builder *builder,
         identity.registers = given->coordinates;
         spec.identity = &identity;
     }
-    part->node = scheduler_register(piece->runtime->sched, &spec);
+    part->node = sched_register(piece->runtime->sched, &spec);
     value_unref(spec.name);
 }
 
@@ -951,7 +951,7 @@ void builder_undo(struct piece *piece)
         struct part *part = &piece->parts.at[i];
         part->list = NULL;
         if (part->node != NULL) {
-            scheduler_remove(sched, part->node);
+            sched_remove(sched, part->node);
         }
         if (part->handler != NULL) {
             events_cancel(sched, part->handler);

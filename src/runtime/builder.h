@@ -5,19 +5,20 @@
  *   builder_handler(builder, &handler, &add, d);
  *   builder_result(builder, value_text("total"), total, d);
  *
- *   B1  Each declaration has a name, unique in its piece, and a document whose
- *       id is derived from the names: "piece:" piece "/" name. So a piece has
- *       the same documents in every process and after every restart. A name is
- *       not empty and has no '/'.
- *   B2  Nothing runs, and no document is read. The documents that are new to
- *       the piece are written in the one transaction that starts it.
- *   B3  A returned place is borrowed from the piece and valid for as long as
- *       the piece is built.
- *   B4  The builder owns each body that it is given, even if the call fails.
- *       It releases the body once, after the last possible call.
- *   B5  A node with a fingerprint outlives the process as an action of the
- *       piece (sched/persistence.h). A node without one is fresh at every
- *       start.
+ *   builder-1  Each declaration has a name, unique in its piece, and a document
+ *              whose id is derived from the names: "piece:" piece "/" name. So
+ *              a piece has the same documents in every process and after every
+ *              restart. A name is not empty and has no '/'.
+ *   builder-2  Nothing runs, and no document is read. The documents that are
+ *              new to the piece are written in the one transaction that starts
+ *              it.
+ *   builder-3  A returned place is borrowed from the piece and valid for as
+ *              long as the piece is built.
+ *   builder-4  The builder owns each body that it is given, even if the call
+ *              fails. It releases the body once, after the last possible call.
+ *   builder-5  A node with a fingerprint outlives the process as an action of
+ *              the piece (sched/persistence.h). A node without one is fresh at
+ *              every start.
  *
  * Values, names and arrays in the records are borrowed for the call. */
 
@@ -41,8 +42,8 @@ enum part_kind {
     PART_DOCUMENT,
     PART_PRELOADED,
     PART_COLLECTION, /* collection/collection.h; its root is preloaded, too */
-    PART_LIST, /* a coordinator (runtime/spread.h); its document links to that
-                  of each child, and is preloaded, too */
+    PART_LIST, /* a coordinator (runtime/keyed_list.h); its document links to
+                  that of each child, and is preloaded, too */
 };
 
 /* -- Bodies -------------------------------------------------------------- */
@@ -62,7 +63,7 @@ struct body {
     void *ctx;
     void (*release)(void *ctx);       /* or NULL */
     const struct digest *fingerprint; /* of the code and what it captures; NULL:
-                                         none (B5) */
+                                         none (builder-5) */
 };
 
 /* -- Documents ----------------------------------------------------------- */
@@ -130,8 +131,8 @@ struct builder_node {
     bool preload;           /* its document is loaded before the next build */
     bool unshared;          /* struct node_spec */
     bool coordinates; /* built-in nodes only: it registers other nodes, and
-                         reports them at the next build (runtime/spread.h). Its
-                         document is loaded by then; the node writes it */
+                         reports them at the next build (runtime/keyed_list.h).
+                         Its document is loaded by then; the node writes it */
 };
 
 /* A computation with its own output document; *out is the payload of that
@@ -172,7 +173,7 @@ struct builder_child {
     struct pattern *pattern;
     struct value arguments; /* an object of values and links; or absent */
     struct value space; /* a string: another space than the piece's, in which
-                           the child is a separate piece (R8 of
+                           the child is a separate piece (piece-8 of
                            runtime/piece.h); or absent */
 };
 
@@ -202,7 +203,7 @@ struct builder_migration {
     void (*release)(void *ctx); /* when the build has ended; or NULL */
 };
 
-/* ARGUMENT: the version. The builder owns the context, as in B4. */
+/* ARGUMENT: the version. The builder owns the context, as in builder-4. */
 MUST_CHECK enum err builder_migration(struct builder *builder,
                                       const struct builder_migration *migration,
                                       struct err_detail *detail);
@@ -259,7 +260,7 @@ struct value builder_number(struct builder *builder, const char *stem);
 
 /* Declares a document of the piece under this name; returns its payload,
  * borrowed from the piece. `preload`: at the next start of the piece, the
- * document is loaded before the build (R1 of runtime/piece.h). */
+ * document is loaded before the build (piece-1 of runtime/piece.h). */
 MUST_CHECK enum err builder_document(struct builder *builder,
                                      struct value name,
                                      bool preload,

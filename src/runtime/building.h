@@ -1,10 +1,12 @@
 /* The state of a build, shared by builder.c, which fills it, and piece.c, which
  * begins and ends it.
  *
- *   W1  `transaction` is open and holds the writes that the declarations
- *       require: none, if the piece already has everything.
- *   W2  `cells` maps every declared name to its kind. Names of children have
- *       the child's name in front. The former `about` is in the piece. */
+ *   building-1  `transaction` is open and holds the writes that the
+ *               declarations require: none, if the piece already has
+ *               everything.
+ *   building-2  `cells` maps every declared name to its kind. Names of children
+ *               have the child's name in front. The former `about` is in the
+ *               piece. */
 
 #ifndef RUNTIME_BUILDING_H
 #define RUNTIME_BUILDING_H
@@ -33,7 +35,7 @@ struct builder {
     uint32_t numbers;       /* names generated so far */
 
     /* Of the piece itself only. */
-    struct value cells;    /* W2; an object */
+    struct value cells;    /* building-2; an object */
     struct value children; /* their patterns and arguments, by name */
     VEC(struct declared_schema) schemas; /* runtime/piece_schemas.h */
     struct buf misfits;    /* sentences about data that violates a schema */
@@ -76,7 +78,7 @@ struct node_identity building_identity(const struct piece *piece,
 struct value building_label(const struct piece *piece, struct value name);
 struct digest building_action(const struct piece *piece, struct value name);
 
-/* Effects are declared and not registered (R6 of runtime/piece.h). */
+/* Effects are declared and not registered (piece-6 of runtime/piece.h). */
 bool building_is_without_effects(const struct builder *builder);
 
 /* The end of a build (piece_build.c): keeps what was declared before and no

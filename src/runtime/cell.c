@@ -10,7 +10,7 @@
 #include "sched/labels.h"
 #include "sched/scopes.h"
 #include "value/array.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/object.h"
 
 /* -- One place ----------------------------------------------------------- */
@@ -19,7 +19,7 @@
 void cell_fetch(const struct runtime *runtime, struct entity *entity)
 {
     if (UNLIKELY(!entity_is_available(entity)) && runtime->fetch != NULL &&
-        runtime->replica.open == 0 && !runtime->replica.telling) {
+        runtime->replica.open == 0 && !runtime->replica.delivering) {
         runtime->fetch(runtime->fetch_ctx, entity);
     }
 }
@@ -90,7 +90,7 @@ static enum err bad_link(struct err_detail *detail,
 
 static enum err target_entity(const struct cell_access *access,
                               const struct place *holder,
-                              const struct link *link,
+                              const struct doc_link *link,
                               struct entity **out,
                               struct err_detail *detail)
 {
@@ -123,7 +123,7 @@ static enum err target_of(const struct cell_access *access,
                           struct place **out,
                           struct err_detail *detail)
 {
-    const struct link link = link_of(value);
+    const struct doc_link link = doc_link_of(value);
     struct entity *entity;
     enum err err = target_entity(access, place, &link, &entity, detail);
     if (err != ERR_OK) {
@@ -430,8 +430,8 @@ struct cell_write {
     struct value value;
 };
 
-/* Of an element that is a value its list has a copy (L3 of runtime/list.h): a
- * write there would be lost. */
+/* Of an element that is a value its list has a copy (list-3 of runtime/list.h):
+ * a write there would be lost. */
 COLD static enum err refuse_copy(const struct cell_write *write,
                                  struct err_detail *detail)
 {
@@ -444,7 +444,7 @@ COLD static enum err refuse_copy(const struct cell_write *write,
                          "here: write to the list");
 }
 
-/* C8. */
+/* cell-8. */
 COLD static enum err write_row(const struct cell_access *access,
                                struct place *at,
                                const struct cell_write *write,
@@ -471,7 +471,8 @@ static enum err write_at(const struct cell_access *access,
         return refuse_copy(write, detail);
     }
     if (!piece_schemas_are_known(access, at->entity)) {
-        return ERR_OK; /* it is awaited: T9 of replica/transaction.h */
+        return ERR_OK; /* it is awaited: transaction-9 of
+                          replica/transaction.h */
     }
     if (UNLIKELY(at->entity->guarded)) {
         const enum err refused = part_check_write(access, at, detail);
@@ -509,7 +510,7 @@ static enum err write_at(const struct cell_access *access,
     return transaction_merge_adopt(transaction, at, write->kind, value, detail);
 }
 
-/* C5. For any part of the document that the write violated. */
+/* cell-5. For any part of the document that the write violated. */
 COLD static void log_failed(const struct cell_access *access,
                             const struct place *at)
 {
@@ -567,7 +568,7 @@ static enum err ambiguous_parent(const struct place *place,
                    key.at);
 }
 
-/* C6: writes the value inside new objects, at the first absent place on the
+/* cell-6: writes the value inside new objects, at the first absent place on the
  * way. The absence is a read of the commit: an object that another transaction
  * creates there meanwhile is not replaced. */
 COLD static enum err write_with_parents(const struct cell_access *access,
@@ -605,7 +606,7 @@ COLD static enum err write_with_parents(const struct cell_access *access,
     return err;
 }
 
-/* C7. */
+/* cell-7. */
 static bool is_own_output(const struct cell_access *access,
                           const struct place *place)
 {
@@ -655,17 +656,17 @@ static enum err write_in(const struct cell_access *access,
 
 void cell_bring(struct runtime *runtime, struct place *place)
 {
-    const struct cell_access ground = {.runtime = runtime};
+    const struct cell_access toplevel = {.runtime = runtime};
     struct place *at = NULL;
-    if (cell_follow(&ground, place, READ_UNTRACKED, true, &at, NULL) ==
+    if (cell_follow(&toplevel, place, READ_UNTRACKED, true, &at, NULL) ==
         ERR_OK) {
         cell_fetch(runtime, at->entity);
-        (void)piece_schemas_are_known(&ground, at->entity);
+        (void)piece_schemas_are_known(&toplevel, at->entity);
         place_unref(at);
     }
 }
 
-/* C2: a separate transaction. */
+/* cell-2: a separate transaction. */
 static enum err write_alone(const struct cell_access *access,
                             struct place *place,
                             const struct cell_write *write,
@@ -739,7 +740,7 @@ struct value cell_link(const struct place *place, const struct space *from)
     for (uint32_t i = 0; i < place->path->length; i++) {
         path = array_push_adopt(path, value_ref(place->path->at[i].key));
     }
-    const struct link fields = {
+    const struct doc_link fields = {
         .id = entity->id,
         .path = path,
         .space = entity->space == from ? VALUE_NONE : entity->space->id,
@@ -747,7 +748,7 @@ struct value cell_link(const struct place *place, const struct space *from)
                      ? VALUE_NONE
                      : value_text_new(scope_name(entity->scope)),
     };
-    const struct value link = link_new(&fields);
+    const struct value link = doc_link_new(&fields);
     value_unref(path);
     value_unref(fields.scope);
     return link;

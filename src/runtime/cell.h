@@ -5,26 +5,29 @@
  * Each followed link is itself a read. A reader is invalidated when the link
  * changes, and depends on the new target from then on.
  *
- *   C1  Inside a run, reads are up to date (R2 of sched/runner.h). Inside a
- *       transaction, they see its writes. Otherwise they see the visible state,
- *       and a document that is not available is fetched.
- *   C2  A write goes to the target, except that setting a link where a link is
- *       stored replaces that link. A write outside a transaction makes its own,
- *       and retries it after conflicts.
- *   C3  At most CELL_HOPS links are followed; a cycle is an error, not a hang.
- *   C4  A write must satisfy the schemas of the document (runtime/schemas.h),
- *       or nothing is written.
- *   C5  A failed read counts as a read of each link that it visited. A write
- *       that fails a schema counts as a read of that document. So a failed run
- *       runs again when they change (R3 of sched/runner.h), and a run that
- *       continues after the failure depends on them.
- *   C6  Setting a value below something absent creates the objects on the way,
- *       also in a document that does not exist. Setting a value below a scalar
- *       is an error.
- *   C8  A write to a row of a collection is one of the collection
- *       (collection-3 of collection/collection.h).
- *   C7  A computation that writes to its own output does not follow a scope
- *       link there: the end of the run selects the instance (sched/scopes.h).
+ *   cell-1  Inside a run, reads are up to date (runner-2 of sched/runner.h).
+ *           Inside a transaction, they see its writes. Otherwise they see the
+ *           visible state, and a document that is not available is fetched.
+ *   cell-2  A write goes to the target, except that setting a link where a link
+ *           is stored replaces that link. A write outside a transaction makes
+ *           its own, and retries it after conflicts.
+ *   cell-3  At most CELL_HOPS links are followed; a cycle is an error, not a
+ *           hang.
+ *   cell-4  A write must satisfy the schemas of the document
+ *           (runtime/schemas.h), or nothing is written.
+ *   cell-5  A failed read counts as a read of each link that it visited. A
+ *           write that fails a schema counts as a read of that document. So a
+ *           failed run runs again when they change (runner-3 of
+ *           sched/runner.h), and a run that continues after the failure depends
+ *           on them.
+ *   cell-6  Setting a value below something absent creates the objects on the
+ *           way, also in a document that does not exist. Setting a value below
+ *           a scalar is an error.
+ *   cell-8  A write to a row of a collection is one of the collection
+ *           (collection-3 of collection/collection.h).
+ *   cell-7  A computation that writes to its own output does not follow a scope
+ *           link there: the end of the run selects the instance
+ *           (sched/scopes.h).
  */
 
 #ifndef RUNTIME_CELL_H
@@ -61,8 +64,8 @@ void cell_fetch(const struct runtime *runtime, struct entity *entity);
 
 /* The same for a write in the access's transaction. *out is NULL, with OK, if a
  * document on the way is not available: the transaction waits for it and cannot
- * be committed, and its writer starts over when the document has arrived (T9 of
- * replica/transaction.h). */
+ * be committed, and its writer starts over when the document has arrived
+ * (transaction-9 of replica/transaction.h). */
 MUST_CHECK enum err cell_follow_to_write(const struct cell_access *access,
                                          struct place *place,
                                          bool last,
@@ -95,7 +98,7 @@ MUST_CHECK enum err cell_read(const struct cell_access *access,
                               struct place **at,
                               struct err_detail *detail);
 
-/* Whether a write replaces a link instead of following it (C2). */
+/* Whether a write replaces a link instead of following it (cell-2). */
 static inline bool cell_sets_link(enum write_kind kind, struct value value)
 {
     return kind == WRITE_PUT && value_tag(value) == TAG_LINK;

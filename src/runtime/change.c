@@ -118,7 +118,7 @@ static struct value kinds_now(struct value about,
 {
     struct value kinds = change_kinds_of(about, name);
     if (array_count(kinds) == 0 || !change_is_data(array_at(kinds, 0))) {
-        value_unref(kinds); /* X2 */
+        value_unref(kinds); /* change-2 */
         kinds = value_empty_array();
     }
     return contains(kinds, kind) ? kinds

@@ -1,17 +1,18 @@
 /* Patterns that change under a piece: what happens to the documents of names
  * that the pattern now declares as another kind, or no longer declares.
  *
- *   X1  A changed pattern never overwrites data. A state or an argument keeps
- *       its document. If its name is declared as another kind, that kind gets a
- *       separate document, "piece:" piece "/" name "//" kind, and the data
- *       reappears when the name has its former kind again.
- *   X2  Computed values can be computed again, so they do not keep the document
- *       of their name.
- *   X3  In the document of the piece, "kinds" lists the kinds of each name that
- *       has several documents, that of the plain document first. "former" lists
- *       the data and the streams that are no longer declared.
- *   X4  The host is told once what is hidden and what reappears, before the
- *       commit of the start that causes it. */
+ *   change-1  A changed pattern never overwrites data. A state or an argument
+ *             keeps its document. If its name is declared as another kind, that
+ *             kind gets a separate document, "piece:" piece "/" name "//" kind,
+ *             and the data reappears when the name has its former kind again.
+ *   change-2  Computed values can be computed again, so they do not keep the
+ *             document of their name.
+ *   change-3  In the document of the piece, "kinds" lists the kinds of each
+ *             name that has several documents, that of the plain document
+ *             first. "former" lists the data and the streams that are no longer
+ *             declared.
+ *   change-4  The host is told once what is hidden and what reappears, before
+ *             the commit of the start that causes it. */
 
 #ifndef RUNTIME_CHANGE_H
 #define RUNTIME_CHANGE_H
@@ -26,7 +27,7 @@ struct value change_document_id(struct value piece,
                                 struct value kind);
 
 /* Whether the name was already declared as that kind; and whether it was
- * declared as something computed whose document becomes data (X2). */
+ * declared as something computed whose document becomes data (change-2). */
 bool change_had(struct value about, struct value name, enum part_kind kind);
 bool change_takes_over(struct value about, struct value name);
 
@@ -42,7 +43,7 @@ struct value change_kinds(const struct piece *piece,
 struct value change_former(const struct piece *piece,
                            const struct builder *builder);
 
-/* X4. */
+/* change-4. */
 void change_tell(struct piece *piece, const struct builder *builder);
 
 /* ARGUMENT: the stored piece is of another pattern, and the caller did not ask

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "runtime/cell.h"
-#include "runtime/spread.h"
+#include "runtime/keyed_list.h"
 
 struct choice {
     struct runtime *runtime;
@@ -71,10 +71,10 @@ static enum err declare(struct builder *builder,
     choice->branches[1] = otherwise != NULL ? place_ref(otherwise) : NULL;
     struct place *const places[] = {given->condition, given->then, otherwise};
     const struct digest fingerprint =
-        spread_fingerprint("heddle choice 1",
-                           places,
-                           otherwise != NULL ? 3 : 2,
-                           NULL);
+        keyed_list_fingerprint("heddle choice 1",
+                               places,
+                               otherwise != NULL ? 3 : 2,
+                               NULL);
     const struct builder_node node = {
         .name = given->name,
         .body = {run_choice, choice, choice_release, &fingerprint},

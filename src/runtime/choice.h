@@ -4,15 +4,15 @@
  * condition. A reader follows the link, and a place that is not read does not
  * run.
  *
- *   V1  Everything but false, null and absent is true: 0 and "" are true, as in
- *       Lua. */
+ *   choice-1  Everything but false, null and absent is true: 0 and "" are true,
+ *             as in Lua. */
 
 #ifndef RUNTIME_CHOICE_H
 #define RUNTIME_CHOICE_H
 
 #include "runtime/builder.h"
 
-/* V1. */
+/* choice-1. */
 bool choice_is_true(struct value value);
 
 struct builder_choice {

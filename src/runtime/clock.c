@@ -67,7 +67,7 @@ static struct clock *add(struct runtime *runtime, struct entity *entity)
         .output_count = 1,
         .parentless = true,
     };
-    clock->node = scheduler_register(runtime->sched, &spec);
+    clock->node = sched_register(runtime->sched, &spec);
     vec_push(&runtime->clocks, clock);
     return clock;
 }
@@ -132,7 +132,7 @@ void clocks_step(struct runtime *runtime, mono_ms now)
         const bool is_other = clock->due <= now && look_at_time(clock, now);
         if (clock->node->status == NODE_CLEAN &&
             (is_other || is_behind(clock))) {
-            scheduler_invalidate(runtime->sched, clock->node);
+            sched_invalidate(runtime->sched, clock->node);
         }
     }
 }

@@ -10,8 +10,8 @@
 #include "runtime/piece_schemas.h"
 #include "runtime/relink.h"
 #include "value/array.h"
+#include "value/doc_link.h"
 #include "value/json.h"
-#include "value/link.h"
 #include "value/object.h"
 
 /* -- Records ------------------------------------------------------------- */
@@ -24,30 +24,30 @@ static struct value about_of(const struct entity *document)
     return value_is_object(about) ? value_ref(about) : value_empty_object();
 }
 
-static struct piece *element_new(const struct spread_child *child,
+static struct piece *element_new(const struct keyed_child *child,
                                  enum element_origin origin)
 {
-    struct piece *owner = child->spread->piece;
+    struct piece *owner = child->keyed->piece;
     struct piece *whole = piece_whole(owner);
     struct piece *element = mem_alloc_zero(sizeof *element);
     const struct value slash = value_text_new("/");
-    const struct value number = spread_key_name(child->key);
-    const struct value name = spread_joined(child->spread->prefix, number);
-    const struct value below = spread_joined(owner->name, slash);
-    const struct value inside = spread_joined(name, slash);
+    const struct value number = keyed_list_key_name(child->key);
+    const struct value name = keyed_joined(child->keyed->prefix, number);
+    const struct value below = keyed_joined(owner->name, slash);
+    const struct value inside = keyed_joined(name, slash);
     element->refs = 1;
-    element->runtime = child->spread->runtime;
+    element->runtime = child->keyed->runtime;
     element->space = owner->space;
-    element->name = spread_joined(below, name);
+    element->name = keyed_joined(below, name);
     element->pattern = pattern_ref(whole->pattern);
     element->state = PIECE_RUNNING;
     element->document = child->output->entity;
     element->generation = whole->generation;
     element->whole = piece_ref(whole);
-    element->front = owner->whole != NULL ? spread_joined(owner->front, inside)
+    element->front = owner->whole != NULL ? keyed_joined(owner->front, inside)
                                           : value_ref(inside);
     element->depth = owner->depth + 1;
-    element->coordinator = child->spread->node;
+    element->coordinator = child->keyed->node;
     element->assumed = origin == ELEMENT_ASSUMED;
     element->resumed = origin == ELEMENT_KEPT;
     element->about =
@@ -147,11 +147,11 @@ static enum err finish(struct piece *element,
 }
 
 static enum err build(struct piece *element,
-                      const struct spread_child *child,
+                      const struct keyed_child *child,
                       struct transaction *transaction,
                       struct err_detail *detail)
 {
-    const struct element_body *body = &child->spread->body;
+    const struct element_body *body = &child->keyed->body;
     struct builder builder = {
         .piece = element,
         .transaction = transaction,
@@ -165,11 +165,11 @@ static enum err build(struct piece *element,
     enum err err = body->declare(&builder, body->ctx, child->element, detail);
     builder.declared = value_ref(builder.cells);
     if (err == ERR_OK) {
-        const struct spread *spread = child->spread;
+        const struct keyed_list *keyed = child->keyed;
         err = finish(element,
                      &builder,
-                     element->resumed && spread->keys.count > 0 &&
-                         spread->keys.at[0] == child->key,
+                     element->resumed && keyed->keys.count > 0 &&
+                         keyed->keys.at[0] == child->key,
                      detail);
     }
     if (err == ERR_OK) {
@@ -179,7 +179,7 @@ static enum err build(struct piece *element,
     return err;
 }
 
-enum err element_start(const struct spread_child *child,
+enum err element_start(const struct keyed_child *child,
                        enum element_origin origin,
                        struct transaction *transaction,
                        struct piece **out,
@@ -206,7 +206,7 @@ enum err element_start(const struct spread_child *child,
 /* -- Shapes -------------------------------------------------------------- */
 
 struct shaping {
-    const struct spread_child *child;
+    const struct keyed_child *child;
     struct value own;     /* "piece:kanban/cards/3" */
     struct value key;     /* "3" */
     struct value nothing; /* stands for both */
@@ -241,31 +241,31 @@ static struct value path_without(const struct shaping *shaping,
 static struct value shape_link(void *ctx, struct value link)
 {
     const struct shaping *shaping = ctx;
-    struct link fields = link_of(link);
+    struct doc_link fields = doc_link_of(link);
     const struct value elements = shaping->child->element->entity->id;
     struct value made = VALUE_NONE;
     const struct value below = id_without(shaping, fields.id);
     if (!value_is_absent(below)) {
         fields.id = below;
-        made = link_new(&fields);
+        made = doc_link_new(&fields);
     } else if (value_is_string(fields.id) && key_equal(fields.id, elements) &&
                value_is_array(fields.path)) {
         const struct value path = path_without(shaping, fields.path);
         fields.path = path;
-        made = link_new(&fields);
+        made = doc_link_new(&fields);
         value_unref(path);
     }
     value_unref(below);
     return made;
 }
 
-struct value element_shape(const struct spread_child *child)
+struct value element_shape(const struct keyed_child *child)
 {
     const struct piece *element = child->piece;
     struct shaping shaping = {
         .child = child,
         .own = piece_document_id(element->name, VALUE_NONE),
-        .key = spread_key_name(child->key),
+        .key = keyed_list_key_name(child->key),
         .nothing = value_text_new(""),
     };
     struct value whole = value_empty_object();
@@ -326,7 +326,7 @@ static void add_document(void *ctx, struct entity *document)
     vec_push((element_documents_list *)ctx, document);
 }
 
-void element_documents(const struct spread_child *child,
+void element_documents(const struct keyed_child *child,
                        element_documents_list *out)
 {
     vec_push(out, child->output->entity);
@@ -354,8 +354,7 @@ void element_documents(const struct spread_child *child,
     }
 }
 
-void element_actions(const struct spread_child *child,
-                     element_actions_list *out)
+void element_actions(const struct keyed_child *child, element_actions_list *out)
 {
     const struct piece *element = child->piece;
     VEC_FOREACH (&element->parts, part) {

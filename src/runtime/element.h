@@ -29,18 +29,18 @@
 #ifndef RUNTIME_ELEMENT_H
 #define RUNTIME_ELEMENT_H
 
-#include "runtime/spread.h"
+#include "runtime/keyed_list.h"
 
 /* Builds the element of a child, whose output is its document. The error names
  * the element, and nothing of it stays. */
-MUST_CHECK enum err element_start(const struct spread_child *child,
+MUST_CHECK enum err element_start(const struct keyed_child *child,
                                   enum element_origin origin,
                                   struct transaction *transaction,
                                   struct piece **out,
                                   struct err_detail *detail);
 
 /* A digest of its declarations without its key; a string, new. */
-struct value element_shape(const struct spread_child *child);
+struct value element_shape(const struct keyed_child *child);
 
 /* Whether it has documents that it no longer declares. */
 bool element_has_former(const struct piece *element);
@@ -49,11 +49,11 @@ bool element_has_former(const struct piece *element);
 void element_stop(struct piece *element);
 
 /* Adds all its documents, its own included. */
-void element_documents(const struct spread_child *child,
+void element_documents(const struct keyed_child *child,
                        element_documents_list *out);
 
 /* Adds the actions of its nodes (building_action). */
-void element_actions(const struct spread_child *child,
+void element_actions(const struct keyed_child *child,
                      element_actions_list *out);
 
 /* Whether the element exists, for one of its handlers (element-3):

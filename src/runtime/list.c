@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "runtime/cell.h"
 #include "runtime/choice.h"
+#include "runtime/keyed_list.h"
 #include "runtime/relink.h"
-#include "runtime/spread.h"
 #include "sched/scopes.h"
 #include "value/array.h"
 
@@ -17,11 +17,11 @@ enum err builder_map(struct builder *builder,
                      struct place **out,
                      struct err_detail *detail)
 {
-    struct spread *spread;
+    struct keyed_list *keyed;
     const enum err err =
-        spread_declare(builder, list, list->name, false, &spread, detail);
+        keyed_list_declare(builder, list, list->name, false, &keyed, detail);
     if (err == ERR_OK) {
-        *out = spread->order;
+        *out = keyed->order;
     }
     return err;
 }
@@ -33,19 +33,19 @@ enum err builder_map(struct builder *builder,
 typedef VEC(struct value) value_list;
 
 /* Adds the contribution of one output. */
-typedef void gather_fn(struct spread_child *child,
+typedef void gather_fn(struct keyed_child *child,
                        struct value output,
                        const struct entity *from,
                        const struct entity *to,
                        value_list *items);
 
 struct gather {
-    struct spread *spread;
+    struct keyed_list *keyed;
     gather_fn *add;
     struct place *output; /* borrowed from the piece */
 };
 
-static void add_accepted(struct spread_child *child,
+static void add_accepted(struct keyed_child *child,
                          struct value output,
                          const struct entity *from,
                          const struct entity *to,
@@ -54,11 +54,11 @@ static void add_accepted(struct spread_child *child,
     (void)from;
     (void)to;
     if (choice_is_true(output)) {
-        vec_push(items, value_ref(spread_element_link(child)));
+        vec_push(items, value_ref(keyed_list_element_link(child)));
     }
 }
 
-static void add_all(struct spread_child *child,
+static void add_all(struct keyed_child *child,
                     struct value output,
                     const struct entity *from,
                     const struct entity *to,
@@ -84,26 +84,26 @@ static void add_all(struct spread_child *child,
 static void gather_release(void *ctx)
 {
     struct gather *gather = ctx;
-    spread_unref(gather->spread);
+    keyed_list_unref(gather->keyed);
     mem_free(gather, sizeof *gather);
 }
 
 /* The child behind a link of the order. NULL: it is not registered yet, and the
  * order will be read again. */
-static struct spread_child *find_child(const struct run *run,
-                                       const struct gather *gather,
-                                       struct value link)
+static struct keyed_child *find_child(const struct run *run,
+                                      const struct gather *gather,
+                                      struct value link)
 {
-    struct spread_child *child = spread_child_of(gather->spread, link);
+    struct keyed_child *child = keyed_child_of(gather->keyed, link);
     return child == NULL && run->view != NULL
-               ? spread_child_apart(gather->spread, link)
+               ? keyed_child_apart(gather->keyed, link)
                : child;
 }
 
-static void let_go(struct spread_child *child)
+static void let_go(struct keyed_child *child)
 {
     if (child != NULL && child->node == NULL) {
-        spread_child_free(child); /* it is apart */
+        keyed_child_free(child); /* it is apart */
     }
 }
 
@@ -113,7 +113,7 @@ static bool gather_one(struct run *run,
                        struct value link,
                        value_list *items)
 {
-    struct spread_child *child = find_child(run, gather, link);
+    struct keyed_child *child = find_child(run, gather, link);
     if (child == NULL) {
         return true;
     }
@@ -162,7 +162,7 @@ static enum run_result run_gather(struct run *run,
     const struct gather *gather = ctx;
     struct value order;
     struct place *at;
-    const enum err err = scopes_read(run, gather->spread->order, &order, &at);
+    const enum err err = scopes_read(run, gather->keyed->order, &order, &at);
     place_unref(at);
     if (err == ERR_STALE) {
         return RUN_AGAIN;
@@ -189,27 +189,27 @@ static enum err declare(struct builder *builder,
                         struct place **out,
                         struct err_detail *detail)
 {
-    struct spread *spread;
+    struct keyed_list *keyed;
     const struct value order = value_text_new("order");
-    const enum err err = spread_declare(builder,
-                                        list,
-                                        order,
-                                        add == add_accepted,
-                                        &spread,
-                                        detail);
+    const enum err err = keyed_list_declare(builder,
+                                            list,
+                                            order,
+                                            add == add_accepted,
+                                            &keyed,
+                                            detail);
     value_unref(order);
     if (err != ERR_OK) {
         return err;
     }
     struct gather *gather = mem_alloc_zero(sizeof *gather);
-    gather->spread = spread_ref(spread);
+    gather->keyed = keyed_list_ref(keyed);
     gather->add = add;
     const struct digest fingerprint =
-        spread_fingerprint(purpose, &spread->order, 1, NULL);
+        keyed_list_fingerprint(purpose, &keyed->order, 1, NULL);
     const struct builder_node node = {
         .name = list->name,
         .body = {run_gather, gather, gather_release, &fingerprint},
-        .reads = &spread->order,
+        .reads = &keyed->order,
         .read_count = 1,
     };
     const enum err declared = builder_computed(builder, &node, out, detail);

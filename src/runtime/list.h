@@ -7,33 +7,33 @@
  * edited or when something else that it read has changed; never because other
  * elements were added, removed or moved.
  *
- *   L1  An element keeps its identity if it is a link to the same target, or
- *       else if it has the same value, wherever it is now. Each remaining
- *       element counts as an edit of the one that it replaces
- *       (runtime/list_match.h). Equal elements have one child each. If the list
- *       has a key, the name of a field, the value of that field identifies each
- *       object that has it.
- *   L2  So a move runs no child, an edit runs one, and an insertion runs the
- *       new ones. A deletion removes the child and its output. Each change also
- *       runs one more node, which compares the list with its former value:
- *       O(log n) for an edit in place.
- *   L3  A child reads its element at a separate place, in the document
- *       "elements" below the name of the list, so it does not know its index.
- *       It must not write there. Its reads of the element are compared part by
- *       part, like all reads.
- *   L4  The results are links: of map to the outputs of the children, of
- *       filter to the accepted elements. So an edit of an element affects only
- *       what is computed from it.
- *   L5  Children run on demand, one by one.
- *   L6  A restart keeps the children, and a clean list runs nothing. If the
- *       list has changed meanwhile, it is compared with its former value in the
- *       documents: L1 holds across restarts.
- *   L7  An absent value is an empty list; any other value that is not an array
- *       is an error of the run.
- *   L8  If the body declares, an element has its declarations instead of a
- *       computation: child pieces, states, handlers (runtime/element.h). They
- *       appear when the coordinator finds the element, even without demand, and
- *       disappear with it. A key is not reused. */
+ *   list-1  An element keeps its identity if it is a link to the same target,
+ *           or else if it has the same value, wherever it is now. Each
+ *           remaining element counts as an edit of the one that it replaces
+ *           (runtime/list_match.h). Equal elements have one child each. If the
+ *           list has a key, the name of a field, the value of that field
+ *           identifies each object that has it.
+ *   list-2  So a move runs no child, an edit runs one, and an insertion runs
+ *           the new ones. A deletion removes the child and its output. Each
+ *           change also runs one more node, which compares the list with its
+ *           former value: O(log n) for an edit in place.
+ *   list-3  A child reads its element at a separate place, in the document
+ *           "elements" below the name of the list, so it does not know its
+ *           index. It must not write there. Its reads of the element are
+ *           compared part by part, like all reads.
+ *   list-4  The results are links: of map to the outputs of the children, of
+ *           filter to the accepted elements. So an edit of an element affects
+ *           only what is computed from it.
+ *   list-5  Children run on demand, one by one.
+ *   list-6  A restart keeps the children, and a clean list runs nothing. If the
+ *           list has changed meanwhile, it is compared with its former value in
+ *           the documents: list-1 holds across restarts.
+ *   list-7  An absent value is an empty list; any other value that is not an
+ *           array is an error of the run.
+ *   list-8  If the body declares, an element has its declarations instead of a
+ *           computation: child pieces, states, handlers (runtime/element.h).
+ *           They appear when the coordinator finds the element, even without
+ *           demand, and disappear with it. A key is not reused. */
 
 #ifndef RUNTIME_LIST_H
 #define RUNTIME_LIST_H
@@ -61,14 +61,14 @@ struct element_body {
     void *ctx;
     void (*release)(void *ctx);
     const struct digest *fingerprint;
-    element_declare_fn *declare; /* builder_map only: L8 */
+    element_declare_fn *declare; /* builder_map only: list-8 */
 };
 
 struct builder_list {
     struct value name;
     struct place *list;
     struct element_body body;
-    struct value key; /* L1: a string; or absent */
+    struct value key; /* list-1: a string; or absent */
 };
 
 /* *out is an array of links to the outputs of the children, one per element. */
@@ -112,7 +112,7 @@ struct builder_reduce {
 };
 
 /* One node that iterates over the whole list: each step needs the previous one,
- * so children would not save a run. L7 holds. */
+ * so children would not save a run. list-7 holds. */
 MUST_CHECK enum err builder_reduce(struct builder *builder,
                                    const struct builder_reduce *reduce,
                                    struct place **out,

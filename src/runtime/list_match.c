@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "value/array.h"
 #include "value/compare.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/object.h"
 
 /* -- Identity ------------------------------------------------------------ */
@@ -31,7 +31,7 @@ static uint64_t identity_hash(const struct list_match *match,
     if (value_kind(value) != VALUE_LINK) {
         return value_hash(value);
     }
-    const struct link link = link_of(value);
+    const struct doc_link link = doc_link_of(value);
     const struct value parts[] = {link.id, link.path, link.space, link.scope};
     uint64_t hash = 1;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
@@ -54,8 +54,8 @@ static bool is_identical(const struct list_match *match,
     if (value_kind(a) != VALUE_LINK || value_kind(b) != VALUE_LINK) {
         return value_equal(a, b);
     }
-    const struct link x = link_of(a);
-    const struct link y = link_of(b);
+    const struct doc_link x = doc_link_of(a);
+    const struct doc_link y = doc_link_of(b);
     return value_equal(x.id, y.id) && value_equal(x.path, y.path) &&
            value_equal(x.space, y.space) && value_equal(x.scope, y.scope);
 }
@@ -150,8 +150,8 @@ static size_t find_hash(const struct list_match *match, uint64_t hash)
     return low;
 }
 
-/* A2. `next` lets many equal elements be found without looking at those that
- * have been taken. */
+/* list-match-2. `next` lets many equal elements be found without looking at
+ * those that have been taken. */
 static struct list_candidate *find_candidate(struct list_match *match,
                                              struct value before,
                                              struct value item)

@@ -4,14 +4,17 @@
  * other. Remaining elements on both sides are paired as edits: first next to
  * matched neighbours, then in order.
  *
- *   A1  Every element of `after` matches one of `before`, each at most once, or
- *       is new. Every other element of `before` is gone.
- *   A2  Equal elements are matched in order. If there are more of them now, the
- *       last ones are new.
- *   A3  Never both: if an element is new, none is gone. Unless the match is
- *       strict: then only an element next to its former neighbour is an edit.
- *   A4  If there is a field for it (`key`), the value of that field identifies
- *       each object that has it, and only such objects count as edited.
+ *   list-match-1  Every element of `after` matches one of `before`, each at
+ *                 most once, or is new. Every other element of `before` is
+ *                 gone.
+ *   list-match-2  Equal elements are matched in order. If there are more of
+ *                 them now, the last ones are new.
+ *   list-match-3  Never both: if an element is new, none is gone. Unless the
+ *                 match is strict: then only an element next to its former
+ *                 neighbour is an edit.
+ *   list-match-4  If there is a field for it (`key`), the value of that field
+ *                 identifies each object that has it, and only such objects
+ *                 count as edited.
  *
  * Shared parts of the two arrays are skipped. The range between their common
  * ends costs O(n log n), or only the elements that differ if both have the same
@@ -40,8 +43,8 @@ struct list_match {
     VEC(struct list_move) moves; /* by `to` */
     VEC(uint32_t) gone;          /* indices in `before`, in order */
 
-    struct value key; /* A4: a string, borrowed; or absent */
-    bool strict;      /* A3 */
+    struct value key; /* list-match-4: a string, borrowed; or absent */
+    bool strict;      /* list-match-3 */
 
     /* while the match is computed */
     VEC(struct list_candidate) candidates;

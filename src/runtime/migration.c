@@ -135,7 +135,7 @@ static void append_whole(struct buf *to,
     value_unref(child);
 }
 
-/* M6. Absent: the piece has not been one of this pattern. */
+/* migration-6. Absent: the piece has not been one of this pattern. */
 static struct value versions_before(const struct piece *piece,
                                     const struct builder *builder)
 {
@@ -167,7 +167,8 @@ struct value migrations_replaced(const struct piece *piece,
     return replaced;
 }
 
-/* M5, and the versions of children that are not declared now, which stay. */
+/* migration-5, and the versions of children that are not declared now, which
+ * stay. */
 static enum err check_versions(const struct piece *piece,
                                struct builder *builder,
                                struct err_detail *detail)
@@ -223,7 +224,7 @@ static void need(struct piece *piece, struct entity *entity)
     }
 }
 
-/* M3: former data, and data that is declared now. */
+/* migration-3: former data, and data that is declared now. */
 static void find_needs(struct piece *piece)
 {
     const struct value cells = object_field(piece->about, "cells");

@@ -17,7 +17,7 @@ struct owner {
     bool started;      /* by owners_step */
 };
 
-/* O1: the name of the piece, new; absent if there is none. */
+/* owner-1: the name of the piece, new; absent if there is none. */
 static struct value piece_of(const struct place *place)
 {
     static const char prefix[] = "piece:";
@@ -104,7 +104,7 @@ static struct value name_below(const struct piece *piece,
                : value_text_new("");
 }
 
-/* Whether it can never be a stream (O4). */
+/* Whether it can never be a stream (owner-4). */
 static bool say_no_part(const struct piece *piece,
                         const struct entity *document,
                         struct err_detail *why)
@@ -162,7 +162,7 @@ struct piece *owner_denies(const struct runtime *runtime,
                : NULL;
 }
 
-/* O5: whether there is another stream that the events are for. */
+/* owner-5: whether there is another stream that the events are for. */
 static bool move_events(struct stream *stream, const struct runtime *runtime)
 {
     struct stream *to = owner_stream(runtime, events_place(stream));
@@ -199,7 +199,7 @@ static bool advance(struct runtime *runtime, struct owner *owner)
     }
     if (piece != NULL && piece->state == PIECE_FAILED) {
         why = piece->error;
-        if (piece->taken_up) { /* O3 */
+        if (piece->taken_up) { /* owner-3 */
             piece_stop(piece);
         }
     } else if (piece != NULL && move_events(owner->stream, runtime)) {

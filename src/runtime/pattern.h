@@ -8,12 +8,13 @@
  *   piece_start(runtime, &options, &piece, &detail);
  *   pattern_unref(pattern);
  *
- *   N1  Building is not running: the function declares documents and nodes, and
- *       neither reads nor writes cells. It may be called again at any time, and
- *       must then declare the same under the same names.
- *   N2  After a restart, a piece is built by the pattern of the name that it
- *       was started with. The fingerprint of each node decides whether that
- *       node is still the same. */
+ *   pattern-1  Building is not running: the function declares documents and
+ *              nodes, and neither reads nor writes cells. It may be called
+ *              again at any time, and must then declare the same under the same
+ *              names.
+ *   pattern-2  After a restart, a piece is built by the pattern of the name
+ *              that it was started with. The fingerprint of each node decides
+ *              whether that node is still the same. */
 
 #ifndef RUNTIME_PATTERN_H
 #define RUNTIME_PATTERN_H

@@ -7,12 +7,12 @@
 #include "runtime/building.h"
 #include "runtime/cell.h"
 #include "runtime/change.h"
+#include "runtime/keyed_list.h"
 #include "runtime/migration.h"
 #include "runtime/owner.h"
-#include "runtime/spread.h"
 #include "sched/scopes.h"
 #include "value/array.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/object.h"
 
 /* -- Names --------------------------------------------------------------- */
@@ -154,7 +154,7 @@ void piece_fail(struct piece *piece, const struct err_detail *detail)
 static bool is_here(const struct piece *piece, struct entity *entity)
 {
     if (!entity->loaded) {
-        piece->runtime->pieces_asked |= !entity->watched || entity->hollow;
+        piece->runtime->pieces_asked |= !entity->watched || entity->unloaded;
         space_want(entity->space, entity);
     }
     return entity->loaded;
@@ -243,9 +243,11 @@ static void find_children(const struct piece *piece,
     struct value link;
     struct entity *entity;
     while (array_next(&iter, &link)) {
-        if (value_kind(link) == VALUE_LINK &&
-            entity_of(piece->space, scope, link_of(link).id, &entity, NULL) ==
-                ERR_OK) {
+        if (value_kind(link) == VALUE_LINK && entity_of(piece->space,
+                                                        scope,
+                                                        doc_link_of(link).id,
+                                                        &entity,
+                                                        NULL) == ERR_OK) {
             vec_push(out, entity);
             find_element(piece, entity, out);
         }
@@ -700,7 +702,7 @@ void pieces_release(struct runtime *runtime)
         let_go(CONTAINER_OF(list_first(&runtime->pieces), struct piece, node));
     }
     launches_release(runtime);
-    spreads_release(runtime);
+    keyed_lists_release(runtime);
 }
 
 /* -- Asking -------------------------------------------------------------- */
@@ -727,7 +729,7 @@ const struct part *piece_part(const struct piece *piece, struct value name)
             return part;
         }
         if (found == NULL && part->list != NULL) {
-            found = spread_part(part->list, name);
+            found = keyed_list_part(part->list, name);
         }
     }
     return found;
@@ -743,7 +745,7 @@ const char *piece_no_stream(const struct piece *piece, struct value name)
             return part->kind == PART_HANDLER ? NULL : "it is not a handler";
         }
         const char *why =
-            part->list != NULL ? spread_no_stream(part->list, name) : NULL;
+            part->list != NULL ? keyed_list_no_stream(part->list, name) : NULL;
         if (why != NULL) {
             return why;
         }
@@ -907,7 +909,7 @@ enum err piece_stream_at(const struct piece *piece,
         return piece_stream(piece, name, out, detail);
     }
     const struct value front = front_of(piece, document);
-    const struct value full = spread_joined(front, name);
+    const struct value full = keyed_joined(front, name);
     const struct part *part = piece_part(piece, full);
     value_unref(full);
     value_unref(front);

@@ -22,38 +22,41 @@
  * and the document "pieces" has one key per piece of the space that is not a
  * child.
  *
- *   R1  A start needs the result document and the preloaded documents. Until
- *       they have arrived, the piece is LOADING, and none of its parts exists.
- *   R2  If there is no result document, the piece is created: everything that
- *       the pattern declares is written in one transaction, with the result. If
- *       two runtimes create the same piece at the same time, one of them wins
- *       and the other resumes what is stored.
- *   R3  If there is one, the piece is resumed: what the store knows of its
- *       nodes is fetched once (runtime->resume), and then all nodes are
- *       registered in one phase (P4 to P7 of sched/persistence.h). Clean nodes
- *       stay clean, and none of their data is read. If the declarations are
- *       unchanged, nothing is written.
- *   R4  A stopped piece stays as it is until its next start. A removed piece is
- *       gone with all its documents; a new piece of its name has another
- *       generation.
- *   R7  A state of a user or a session has its initial value for each of them:
- *       it is created when a process of that user starts the piece for the
- *       first time (piece_scopes.c).
- *   R5  A piece that a handler launched (piece_launch) is started when the
- *       handler's commit has landed, and whenever the piece of the handler is
- *       started.
- *   R8  A child in another space (piece_elsewhere.c) is a separate piece there.
- *       The commit of its parent that declares or launches it describes the
- *       child under "launched". When that commit has landed, and at every start
- *       of the parent, the child is started, and created if it does not exist.
- *       So it is created once, whichever process does it, even if a process is
- *       killed between the two commits. A parent that declares a new child of
- *       this kind is LOADING until its commit has landed.
- *   R6  A runtime that only reads or sends can do without effects
- *       (runtime->without_effects): they are declared but do not run here, and
- *       what the store knows of them stays, for the next runtime that runs
- *       them. The same holds for a piece that was started because of an event
- *       (runtime/owner.h). */
+ *   piece-1  A start needs the result document and the preloaded documents.
+ *            Until they have arrived, the piece is LOADING, and none of its
+ *            parts exists.
+ *   piece-2  If there is no result document, the piece is created: everything
+ *            that the pattern declares is written in one transaction, with the
+ *            result. If two runtimes create the same piece at the same time,
+ *            one of them wins and the other resumes what is stored.
+ *   piece-3  If there is one, the piece is resumed: what the store knows of its
+ *            nodes is fetched once (runtime->resume), and then all nodes are
+ *            registered in one phase (persistence-4 to persistence-7 of
+ *            sched/persistence.h). Clean nodes stay clean, and none of their
+ *            data is read. If the declarations are unchanged, nothing is
+ *            written.
+ *   piece-4  A stopped piece stays as it is until its next start. A removed
+ *            piece is gone with all its documents; a new piece of its name has
+ *            another generation.
+ *   piece-7  A state of a user or a session has its initial value for each of
+ *            them: it is created when a process of that user starts the piece
+ *            for the first time (piece_scopes.c).
+ *   piece-5  A piece that a handler launched (piece_launch) is started when the
+ *            handler's commit has landed, and whenever the piece of the handler
+ *            is started.
+ *   piece-8  A child in another space (piece_elsewhere.c) is a separate piece
+ *            there. The commit of its parent that declares or launches it
+ *            describes the child under "launched". When that commit has landed,
+ *            and at every start of the parent, the child is started, and
+ *            created if it does not exist. So it is created once, whichever
+ *            process does it, even if a process is killed between the two
+ *            commits. A parent that declares a new child of this kind is
+ *            LOADING until its commit has landed.
+ *   piece-6  A runtime that only reads or sends can do without effects
+ *            (runtime->without_effects): they are declared but do not run here,
+ *            and what the store knows of them stays, for the next runtime that
+ *            runs them. The same holds for a piece that was started because of
+ *            an event (runtime/owner.h). */
 
 #ifndef RUNTIME_PIECE_H
 #define RUNTIME_PIECE_H
@@ -66,7 +69,7 @@ enum {
 };
 
 enum piece_state {
-    PIECE_LOADING, /* R1 */
+    PIECE_LOADING, /* piece-1 */
     PIECE_RUNNING,
     PIECE_REMOVING, /* its documents are being loaded, to be deleted */
     PIECE_FAILED,   /* `error` says why; none of its parts exists */
@@ -80,10 +83,10 @@ struct part {
     struct place *place; /* output, stream, document; or NULL */
     struct node *node;   /* or NULL */
     struct handler *handler;
-    struct spread *list; /* of a list: its coordinator's; or NULL */
+    struct keyed_list *list; /* of a list: its coordinator's; or NULL */
 };
 
-/* A child in another space that the pattern declares (R8). */
+/* A child in another space that the pattern declares (piece-8). */
 struct piece_elsewhere {
     struct value key; /* in "launched": "team/board~clock" */
     struct value entry;
@@ -104,8 +107,8 @@ struct piece {
     struct value note;       /* likewise */
     struct value about;      /* the content of "piece", as last written */
     bool again;              /* to be started from the beginning */
-    bool landing; /* built, and waiting for its commit to land (R8) */
-    bool resumed; /* existed before (R3) */
+    bool landing; /* built, and waiting for its commit to land (piece-8) */
+    bool resumed; /* existed before (piece-3) */
     bool made;    /* created by this start */
     bool fresh;   /* to be built without what the store knows */
     bool must_exist;
@@ -146,7 +149,7 @@ struct piece_options {
     struct value arguments;  /* an object; absent: those it has, or none */
     struct value note;       /* for the host: stored with the piece */
     struct value origin;     /* struct piece */
-    bool must_exist;         /* otherwise it is created (R2) */
+    bool must_exist;         /* otherwise it is created (piece-2) */
     bool fresh;              /* ignore what the store knows of its nodes */
     bool taken_up;           /* without effects, until it is started */
     bool replace;            /* a stored piece of another pattern; otherwise an
@@ -169,8 +172,8 @@ MUST_CHECK enum err piece_check_name(struct value name,
 /* Stops its nodes and handlers; what they have committed stays. */
 void piece_stop(struct piece *piece);
 
-/* Stops it and deletes its documents (R4) in one transaction, as soon as they
- * are loaded: it is REMOVING until then, and then STOPPED. Pieces that it
+/* Stops it and deletes its documents (piece-4) in one transaction, as soon as
+ * they are loaded: it is REMOVING until then, and then STOPPED. Pieces that it
  * launched are removed, too, if they are started here. */
 void piece_remove(struct piece *piece);
 
@@ -188,7 +191,8 @@ struct piece *piece_find(const struct runtime *runtime,
 const struct part *piece_part(const struct piece *piece, struct value name);
 
 /* Why a name in the piece is not a stream, and never will be in any version of
- * its pattern (O4 of runtime/owner.h). NULL: it is a stream, or may become one.
+ * its pattern (owner-4 of runtime/owner.h). NULL: it is a stream, or may become
+ * one.
  */
 const char *piece_no_stream(const struct piece *piece, struct value name);
 
@@ -225,12 +229,12 @@ struct piece_launch_options {
     struct value arguments; /* an object, or absent */
     struct value name;      /* absent: derived from the handler's piece and the
                                event, so a retry makes the same one */
-    struct value space;     /* absent: that of the handler's piece (R8) */
+    struct value space;     /* absent: that of the handler's piece (piece-8) */
 };
 
-/* Inside a handler: creates another piece with the commit of this attempt (R5).
- * *link is a link to its result, new: for the receipt. ARGUMENT: the name is
- * malformed, or in use. STALE: a document is needed to decide that; the
+/* Inside a handler: creates another piece with the commit of this attempt
+ * (piece-5). *link is a link to its result, new: for the receipt. ARGUMENT: the
+ * name is malformed, or in use. STALE: a document is needed to decide that; the
  * transaction waits for it. */
 MUST_CHECK enum err piece_launch(struct piece *piece,
                                  struct handling *handling,

@@ -379,7 +379,7 @@ static enum err build_in(struct piece *piece,
                          struct value *about,
                          struct err_detail *detail)
 {
-    /* What was there, or was not, is what the commit depends on (R2). */
+    /* What was there, or was not, is what the commit depends on (piece-2). */
     struct place *root = place_root(piece->document);
     struct value seen = VALUE_NONE;
     const enum err read = transaction_read(builder->transaction,
@@ -524,7 +524,7 @@ void piece_build(struct piece *piece)
         value_unref(piece->about);
         piece->about = about;
         piece->made = piece->made || !piece->resumed;
-        if (piece->landing) { /* R8: it is built again then */
+        if (piece->landing) { /* piece-8: it is built again then */
             builder_undo(piece);
             piece->state = PIECE_LOADING;
         } else {

@@ -9,7 +9,7 @@
  * "part" is the name of a child that the pattern declares. It becomes "former"
  * when the pattern no longer declares it: then the child is not started, and is
  * removed with its parent. The child is created from this entry, in its own
- * space (R8 of runtime/piece.h); its document names the parent:
+ * space (piece-8 of runtime/piece.h); its document names the parent:
  *
  *   "child": {"space": "main", "piece": "board"} */
 

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "runtime/cell.h"
+#include "runtime/keyed_list.h"
 #include "runtime/list.h"
-#include "runtime/spread.h"
 #include "value/array.h"
 
 struct reduce {
@@ -135,7 +135,7 @@ static struct digest fingerprint_of(const struct builder_reduce *given)
                               value_digest(given->initial)};
     const struct digest both =
         digest_of_bytes("heddle reduce from 1", parts, sizeof parts);
-    return spread_fingerprint("heddle reduce 1", &given->list, 1, &both);
+    return keyed_list_fingerprint("heddle reduce 1", &given->list, 1, &both);
 }
 
 enum err builder_reduce(struct builder *builder,

@@ -5,7 +5,7 @@
 #include "base/stack.h"
 #include "replica/space.h"
 #include "value/array.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/object.h"
 
 struct relink {
@@ -26,7 +26,7 @@ struct relink_frame {
 static struct value relink_one(void *ctx, struct value value)
 {
     const struct relink *relink = ctx;
-    struct link link = link_of(value);
+    struct doc_link link = doc_link_of(value);
     const struct entity *from = relink->from;
     const struct entity *to = relink->to;
     struct value scope = VALUE_NONE;
@@ -43,7 +43,7 @@ static struct value relink_one(void *ctx, struct value value)
         link.space = from->space->id;
         other = true;
     }
-    const struct value made = other ? link_new(&link) : VALUE_NONE;
+    const struct value made = other ? doc_link_new(&link) : VALUE_NONE;
     value_unref(scope);
     return made;
 }

@@ -1,8 +1,8 @@
 /* Links that move from one document to another.
  *
  * A field that a link lacks means "as in the document that holds it"
- * (value/link.h). When a value is copied into another document, such fields are
- * filled in, so that the link keeps its target. */
+ * (value/doc_link.h). When a value is copied into another document, such fields
+ * are filled in, so that the link keeps its target. */
 
 #ifndef RUNTIME_RELINK_H
 #define RUNTIME_RELINK_H

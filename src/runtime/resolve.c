@@ -62,7 +62,7 @@ static enum err resolve(const struct cell_access *access,
                         struct value *out,
                         struct err_detail *detail);
 
-/* One child of a container at a place; E3. */
+/* One child of a container at a place; resolve-3. */
 static enum err resolve_child(const struct cell_access *access,
                               struct place *place,
                               struct value key,
@@ -160,7 +160,7 @@ static enum err resolve_object(const struct cell_access *access,
     return err;
 }
 
-/* -- Rows (E4) ----------------------------------------------------------- */
+/* -- Rows (resolve-4) ---------------------------------------------------- */
 
 /* The keys of the first rows. Outside of transactions, what is needed is
  * fetched. */

@@ -15,12 +15,13 @@
  *       resume_set_release(&set);
  *   }
  *
- *   T1  All pages are of the piece, of one seq and one generation, in order:
- *       persistence_resume_begin does not refuse them.
- *   T2  A space that was read and is not in `asked` could not be asked, or is
- *       not open here. Its readers are unknown, and run.
- *   T3  A set is data: nothing in it asks the host or a store again, and what
- *       lands after its creation is delivered like any other change.
+ *   resume-set-1  All pages are of the piece, of one seq and one generation, in
+ *                 order: persistence_resume_begin does not refuse them.
+ *   resume-set-2  A space that was read and is not in `asked` could not be
+ *                 asked, or is not open here. Its readers are unknown, and run.
+ *   resume-set-3  A set is data: nothing in it asks the host or a store again,
+ *                 and what lands after its creation is delivered like any other
+ *                 change.
  *
  * A correct result never needs a set. A runtime without one registers the same
  * nodes, and each of them runs once. */

@@ -43,14 +43,14 @@ void runtime_init(struct runtime *runtime,
     list_init(&runtime->forgettings);
     list_init(&runtime->own_writes.list);
     replica_init(&runtime->replica, options->log);
-    const struct scheduler_options sched = {
+    const struct sched_options sched = {
         .host = options->host,
         .hooks = options->hooks,
         .immediate = options->immediate,
         .interrupted = options->interrupted,
         .interrupted_ctx = options->interrupted_ctx,
     };
-    runtime->sched = scheduler_new(&runtime->replica, &sched);
+    runtime->sched = sched_new(&runtime->replica, &sched);
     if (options->policy != NULL || !value_is_absent(options->instance)) {
         const struct events_policy policy =
             options->policy != NULL ? *options->policy : events_policy();
@@ -73,7 +73,7 @@ void runtime_release(struct runtime *runtime)
     pieces_release(runtime);
     owners_release(runtime);
     piece_schemas_free(runtime);
-    scheduler_free(runtime->sched);
+    sched_free(runtime->sched);
     VEC_FOREACH (&runtime->patterns, pattern) {
         pattern_unref(*pattern);
     }
@@ -156,8 +156,8 @@ static bool take_what_has_come(struct runtime *runtime, mono_ms now)
 bool runtime_pass(struct runtime *runtime, mono_ms now)
 {
     bool any = take_what_has_come(runtime, now);
-    any = scheduler_pass(runtime->sched, now) || any;
-    replica_settle(&runtime->replica);
+    any = sched_pass(runtime->sched, now) || any;
+    replica_pump(&runtime->replica);
     return any;
 }
 
@@ -166,15 +166,15 @@ void runtime_step(struct runtime *runtime, mono_ms now)
     bool again = true;
     while (again) {
         (void)take_what_has_come(runtime, now);
-        scheduler_step(runtime->sched, now);
-        replica_settle(&runtime->replica);
+        sched_step(runtime->sched, now);
+        replica_pump(&runtime->replica);
         again = pieces_step(runtime); /* a handler has launched some */
     }
 }
 
 bool runtime_is_idle(const struct runtime *runtime)
 {
-    return pieces_are_idle(runtime) && scheduler_is_idle(runtime->sched) &&
+    return pieces_are_idle(runtime) && sched_is_idle(runtime->sched) &&
            !stored_events_are_due(runtime);
 }
 
@@ -185,7 +185,7 @@ mono_ms runtime_next_wake(const struct runtime *runtime)
                                : stored_events_next_wake(runtime);
     const mono_ms all[] = {
         replica_next_wake(&runtime->replica),
-        scheduler_next_wake(runtime->sched),
+        sched_next_wake(runtime->sched),
         stored,
         tasks_next_wake(runtime),
         clocks_next_wake(runtime),

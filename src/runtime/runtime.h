@@ -3,16 +3,17 @@
  *   struct runtime runtime;
  *   runtime_init(&runtime, &options);
  *   runtime_open(&runtime, &space_options, &space, &detail);
- *   ... cells (runtime/cell.h), nodes and events (sched/scheduler.h) ...
+ *   ... cells (runtime/cell.h), nodes and events (sched/sched.h) ...
  *   runtime_step(&runtime, now);
  *   runtime_next_wake(&runtime)
  *   runtime_release(&runtime);
  *
- *   U1  Between two steps nothing happens except in calls. A step sends pending
- *       messages, processes received ones, and runs what can run at `now`.
- *   U2  A runtime does no I/O and reads no clock: spaces reach their stores
- *       through a transport of the host, and time is an argument.
- *   U3  A runtime belongs to one thread. */
+ *   runtime-1  Between two steps nothing happens except in calls. A step sends
+ *              pending messages, processes received ones, and runs what can run
+ *              at `now`.
+ *   runtime-2  A runtime does no I/O and reads no clock: spaces reach their
+ *              stores through a transport of the host, and time is an argument.
+ *   runtime-3  A runtime belongs to one thread. */
 
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
@@ -23,14 +24,14 @@
 #include "runtime/resume_set.h"
 #include "runtime/stored_events.h"
 #include "sched/events.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 
 struct clock;
 struct piece;
 struct schemas;
 struct followed_pieces;
 
-/* Loads a document that nodes rely on without having it (N4 of
+/* Loads a document that nodes rely on without having it (entity-4 of
  * replica/entity.h), if possible now: for reads outside runs. */
 typedef void runtime_fetch_fn(void *ctx, struct entity *entity);
 
@@ -120,11 +121,11 @@ struct runtime {
     mono_ms tasks_due;          /* when the first of them is due */
     struct task_claims task_claims;
     VEC(const struct task_kind *) task_kinds; /* runtime/task_kind.h */
-    struct list forgettings; /* struct forgetting: spread_children.c */
+    struct list forgettings; /* struct forgetting: keyed_list_children.c */
     struct digest version; /* of this runtime, for the runs that stores know */
     bool pieces_asked;     /* for documents, since the last look: piece.c */
-    bool without_effects;  /* R6 of runtime/piece.h; to be set before pieces
-                              are started */
+    bool without_effects;  /* piece-6 of runtime/piece.h; to be set before
+                              pieces are started */
     bool leaves_events;    /* takes up no stored events; likewise */
     bool without_clocks;   /* they show what is stored: for reading only */
 };
@@ -134,7 +135,8 @@ struct runtime_options {
     const struct log *log;
     struct host *host; /* measures runs */
     struct sched_hooks hooks;
-    bool immediate; /* no debounce or throttle applies (sched/gates.h, T4) */
+    bool immediate; /* no debounce or throttle applies (sched/gates.h,
+                       gates-4) */
     const struct events_policy *policy; /* NULL: the default */
     struct value instance;              /* sched/events.h; borrowed */
     struct value user;         /* of the runtime: a string, or absent */
@@ -148,7 +150,8 @@ struct runtime_options {
     void *fetch_ctx;                           /* of the three */
     struct stored_events_source stored_events; /* all NULL: none are taken up */
     struct task_claims task_claims;
-    sched_interrupted_fn *interrupted; /* P6 of sched/settle.h; NULL: never */
+    sched_interrupted_fn *interrupted; /* settle-6 of sched/settle.h; NULL:
+                                          never */
     void *interrupted_ctx;
 };
 
@@ -175,13 +178,13 @@ MUST_CHECK enum err runtime_need_space(struct runtime *runtime,
                                        struct space **out,
                                        struct err_detail *detail);
 
-/* U1. The first function runs one pass (sched/scheduler.h) and returns whether
- * there was any work; the second runs passes while there is. */
+/* runtime-1. The first function runs one pass (sched/sched.h) and returns
+ * whether there was any work; the second runs passes while there is. */
 bool runtime_pass(struct runtime *runtime, mono_ms now);
 void runtime_step(struct runtime *runtime, mono_ms now);
 mono_ms runtime_next_wake(const struct runtime *runtime);
 
-/* Nothing runs, can run, or is worth waiting for (scheduler_is_idle), and all
+/* Nothing runs, can run, or is worth waiting for (sched_is_idle), and all
  * pieces have been started. */
 bool runtime_is_idle(const struct runtime *runtime);
 

@@ -192,7 +192,7 @@ static enum err judge_one(struct transaction *transaction,
     (void)entity_state_at(state, guard->place->path, &after);
     struct schema_fault fault = {0};
     enum err err = ERR_OK;
-    if (!value_is_absent(after)) { /* J3 */
+    if (!value_is_absent(after)) { /* schemas-3 */
         err = schema_check_change(guard->schema, before, after, &fault);
     }
     value_unref(before);
@@ -232,7 +232,7 @@ enum err schemas_judge(struct runtime *runtime,
     }
     const struct guard *here = guard_of(guarded, place);
     if (here != NULL && here->fills && kind == WRITE_PUT) {
-        *value = schema_fill_adopt(here->schema, *value); /* J4 */
+        *value = schema_fill_adopt(here->schema, *value); /* schemas-4 */
     }
     struct entity_state state;
     if (draft_preview(transaction, kind, place, *value, &state, NULL) !=

@@ -6,9 +6,9 @@
  *
  *   stored-1  A runtime takes up an event if it has the handler of its stream,
  *             or the handler that sent it, or the piece of the effect that did
- *             (then the piece of the stream is
- *             started, as for any event: runtime/owner.h), and if it is of the
- *             same user: what the handler reads may be the user's own.
+ *             (then the piece of the stream is started, as for any event:
+ *             runtime/owner.h), and if it is of the same user: what the handler
+ *             reads may be the user's own.
  *   stored-2  An event of a runtime that is at work is left to it. That is
  *             looked at again after STORED_AGAIN_MS.
  *   stored-3  They are taken up in the order in which they were sent, before
@@ -23,9 +23,9 @@
  *             seen within STORED_AGAIN_MS.
  *   stored-6  Due times are of the wall clock, which can be adjusted. While a
  *             timer waits, the clock is checked every `trusted` ms.
- *   stored-7  An event for a place that is not a stream and never will be (O4
- *             of runtime/owner.h) is taken up as soon as the piece of the place
- *             runs here. The event ends, and the reason is reported.
+ *   stored-7  An event for a place that is not a stream and never will be
+ *             (owner-4 of runtime/owner.h) is taken up as soon as the piece of
+ *             the place runs here. The event ends, and the reason is reported.
  *   stored-8  Timers are taken up in the order of their due times, then of
  *             their creation. So while a tick is handled whose next tick is due
  *             as well (MISSED_ALL of runtime/timer.h), no timer behind that

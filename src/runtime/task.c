@@ -11,8 +11,8 @@
 #include "base/random.h"
 #include "runtime/building.h"
 #include "runtime/cell.h"
+#include "runtime/keyed_list.h"
 #include "runtime/resolve.h"
-#include "runtime/spread.h"
 #include "sched/lineage.h"
 #include "sched/scopes.h"
 #include "value/array.h"
@@ -433,7 +433,7 @@ static void decide_again(struct task *task)
     const struct work *work = task->owner;
     task_free(task);
     if (work != NULL) {
-        scheduler_invalidate(work->runtime->sched, work->node);
+        sched_invalidate(work->runtime->sched, work->node);
     }
 }
 
@@ -668,8 +668,10 @@ enum err builder_task(struct builder *builder,
     work->piece = builder->piece;
     work->passive = work->runtime->without_effects || work->piece->taken_up;
     const bool kept = task->fingerprint != NULL;
-    const struct digest fingerprint =
-        spread_fingerprint("heddle task 1", &task->input, 1, task->fingerprint);
+    const struct digest fingerprint = keyed_list_fingerprint("heddle task 1",
+                                                             &task->input,
+                                                             1,
+                                                             task->fingerprint);
     const struct builder_node node = {
         .name = task->name,
         .body = {run_work, work, work_release, kept ? &fingerprint : NULL},
@@ -688,7 +690,7 @@ enum err builder_task(struct builder *builder,
     work->node = part->node;
     if (!work->passive &&
         is_running(scopes_instance((*out)->entity)->visible.payload)) {
-        scheduler_invalidate(work->runtime->sched, work->node); /* task-3 */
+        sched_invalidate(work->runtime->sched, work->node); /* task-3 */
     }
     return ERR_OK;
 }

@@ -25,8 +25,8 @@
  *   task-5  One runtime at a time does the work: it claims the key of the task
  *           first (struct task_claims). The others leave the output running,
  *           and retry the claim every TASK_CLAIM_MS.
- *   task-6  A runtime that only reads or sends (R6 of runtime/piece.h) writes
- *           "running" and starts nothing.
+ *   task-6  A runtime that only reads or sends (piece-6 of runtime/piece.h)
+ *           writes "running" and starts nothing.
  *   task-7  A failed attempt that may be repeated (task_retry_adopt) starts
  *           again after a backoff that doubles each time, at most `retries`
  *           times. The backoff is derived from the key and the attempt. The
@@ -78,7 +78,7 @@ struct builder_task {
     task_cancelled_fn *cancelled;
     void *ctx;
     void (*release)(void *ctx);       /* after the last possible call */
-    const struct digest *fingerprint; /* of the work; NULL: none (B5) */
+    const struct digest *fingerprint; /* of the work; NULL: none (builder-5) */
     uint32_t retries;                 /* task-7 */
     mono_ms backoff;
     mono_ms backoff_max;

@@ -31,7 +31,7 @@ enum err cancel_group_cancel(struct cancel_group *group,
 {
     group->cancelled = true;
     while (group->cleanups.count > 0) {
-        undo(group, vec_pop(&group->cleanups)); /* may cancel: K1 holds */
+        undo(group, vec_pop(&group->cleanups)); /* may cancel: cancel-1 holds */
     }
     if (detail != NULL) {
         *detail = group->first;

@@ -4,12 +4,13 @@
  * owner's group. So a late start, which had to wait for its commit to land, and
  * an earlier stop cannot miss each other.
  *
- *   K1  Each cleanup is called at most once, the last one first.
- *   K2  A cleanup that is added during or after the cancellation is called at
- *       once.
- *   K3  A cleanup that fails does not prevent the others from being called.
- *       Failures are counted, and the first error is kept.
- *   K4  A cancelled group stays cancelled; cancelling it again is harmless.
+ *   cancel-1  Each cleanup is called at most once, the last one first.
+ *   cancel-2  A cleanup that is added during or after the cancellation is
+ *             called at once.
+ *   cancel-3  A cleanup that fails does not prevent the others from being
+ *             called. Failures are counted, and the first error is kept.
+ *   cancel-4  A cancelled group stays cancelled; cancelling it again is
+ *             harmless.
  *
  * A zeroed group is valid: not cancelled and empty. */
 

@@ -70,7 +70,7 @@ static void add_input(struct search *search, const struct read_link *link)
     if (entity->space->session == NULL) {
         return;
     }
-    if (UNLIKELY(!entity->loaded && !entity->hollow)) {
+    if (UNLIKELY(!entity->loaded && !entity->unloaded)) {
         space_want(entity->space, entity);
         search->unknown = true;
     }

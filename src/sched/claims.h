@@ -6,9 +6,9 @@
  * of a computation that it reads from, and no process may have run it since.
  *
  *   claims-1  If a node here writes something that the transaction has read,
- *             the commit claims its view (T10 of replica/transaction.h). If
- *             another session has committed something that is watched here, the
- *             store refuses it.
+ *             the commit claims its view (transaction-10 of
+ *             replica/transaction.h). If another session has committed
+ *             something that is watched here, the store refuses it.
  *   claims-2  The attempt after a refusal names every read of every node that
  *             leads to what was read, so only a change of those refuses it. So
  *             it makes progress even if other sessions commit all the time.

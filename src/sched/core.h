@@ -1,6 +1,6 @@
 /* The state that the files of the scheduler share; each file owns its part.
  * Only files of the scheduler include this; others include
- * sched/scheduler.h. */
+ * sched/sched.h. */
 
 #ifndef SCHED_CORE_H
 #define SCHED_CORE_H
@@ -27,9 +27,9 @@ enum {
     SCHED_DEBOUNCE_STRETCH = 10,   /* windows: the longest wait, */
     SCHED_DEBOUNCE_LONG_MS = 1000, /* but not less than this */
     SCHED_RECORDS = 1024,          /* runs kept in the ring */
-    SCHED_RESTLESS_MS = 5000,      /* busy for longer than this without rest, */
-    SCHED_RESTLESS_BUSY_MS = 1000, /* of which this much in passes: reported */
-    SCHED_RESTLESS_SLIDE_MS = 10000,
+    SCHED_EPISODE_MS = 5000,       /* busy for longer than this without rest, */
+    SCHED_EPISODE_BUSY_MS = 1000,  /* of which this much in passes: reported */
+    SCHED_EPISODE_SLIDE_MS = 10000,
 };
 
 /* A place with its value before and after, still to be compared. */
@@ -103,7 +103,7 @@ struct violation {
     struct value after;  /* what the same run would leave there now */
 };
 
-struct circle;
+struct cycle;
 
 /* Hooks for an observer outside. Any may be NULL. */
 /* Whether the caller wants the pass to stop: asked after each run. */
@@ -116,13 +116,13 @@ struct sched_hooks {
                   const struct node *node,
                   const struct err_detail *detail);
     /* The scheduler does not converge: the nodes that keep it busy, which may
-     * be many that each run once. Once per episode (sched/settling.h). */
+     * be many that each run once. Once per episode (sched/convergence.h). */
     void (*not_settling)(void *ctx,
                          const struct node *const *nodes,
                          size_t count);
-    /* A circle does not converge, or has no initial value. Once per circle;
-     * borrowed (sched/circle.h). */
-    void (*circle)(void *ctx, const struct circle *circle);
+    /* A cycle does not converge, or has no initial value. Once per cycle;
+     * borrowed (sched/cycle.h). */
+    void (*cycle)(void *ctx, const struct cycle *cycle);
     /* A node is not idempotent (sched/validator.h). Once per node. */
     void (*not_idempotent)(void *ctx, const struct violation *violation);
     /* For traces (sched/trace.h): a run has ended; a pass begins or has ended;
@@ -171,9 +171,9 @@ enum queue_place {
     QUEUE_NONE,
     QUEUE_SWEEP, /* in queues[0]; this + 1: in queues[1] */
     QUEUE_OTHER_SWEEP,
-    QUEUE_IDLE,  /* materializers that can wait */
-    QUEUE_GATED, /* until a time */
-    QUEUE_ALONE, /* the only node of this sweep: in no queue */
+    QUEUE_IDLE,   /* materializers that can wait */
+    QUEUE_GATED,  /* until a time */
+    QUEUE_SINGLE, /* the only node of this sweep: in no queue */
 };
 
 enum {
@@ -222,7 +222,7 @@ struct sched {
     bool integrated;       /* a remote change has arrived: persistence */
     bool resuming;         /* a piece is resuming: nothing runs */
     struct labels *labels; /* or NULL: no label was seen yet */
-    struct chain sleepers; /* dormant and stale: not attached (G1) */
+    struct chain sleepers; /* dormant and stale: not attached (graph-1) */
 
     /* for walks over the graph */
     uint64_t visits;
@@ -238,13 +238,13 @@ struct sched {
 
     /* queue */
     struct bucket_queue queues[2]; /* this sweep and the next, alternating */
-    struct node *alone; /* the only node of this sweep, if its queue is empty;
+    struct node *single; /* the only node of this sweep, if its queue is empty;
                            or NULL */
     unsigned current;
     struct list idle_materializers;
     VEC(struct node *) gated; /* a heap by eligible_at */
     VEC(struct node *) rearming;
-    bool immediate;    /* T4 of sched/gates.h, */
+    bool immediate;    /* gates-4 of sched/gates.h, */
     size_t immediates; /* how many, the scheduler included if it is one */
 
     /* settle */
@@ -254,17 +254,17 @@ struct sched {
     size_t burst_from; /* commits without a verdict when it began or resumed */
     bool stepping;     /* inside a step: `now` is valid */
     uint32_t sweep;
-    uint32_t cursor; /* the height that the sweep has reached */
-    uint32_t floor;  /* lower nodes wait for the next sweep */
-    uint32_t passed; /* every live node that is lower is up to date, */
-    bool late;       /* unless this says that some are deferred */
+    uint32_t cursor;      /* the height that the sweep has reached */
+    uint32_t sweep_floor; /* lower nodes wait for the next sweep */
+    uint32_t clean_below; /* every live node that is lower is up to date, */
+    bool has_deferred;    /* unless this says that some are deferred */
     VEC(struct node *) provisional; /* granted in this pass */
     VEC(struct node *) unsettled;   /* backed off in this pass */
     VEC(struct node *) recovering;  /* ran in this pass after a backoff */
 
     /* runner */
-    struct run *run;         /* the innermost run, or NULL */
-    bool swift;              /* runs may take the fast path of sched/swift.h */
+    struct run *run;   /* the innermost run, or NULL */
+    bool can_run_fast; /* runs may take the fast path of sched/fast_run.h */
     struct node *committing; /* the node whose changes are being delivered, or
                                 NULL */
     uint64_t own_version;    /* of the last of those; 0: none yet */
@@ -272,14 +272,15 @@ struct sched {
     uint64_t run_number;
     uint32_t nesting; /* limit of nested runs: SCHED_NESTING_MAX, or less if the
                          language of the nodes allows fewer */
-    uint64_t world;   /* grows with every change that a node could see */
-    uint64_t staled; /* grows when a node that was up to date may have to run */
-    uint32_t glances; /* settle_glance */
-    bool unwinding;   /* too deep: runs are abandoned, to run in order */
-    struct list idle_flights;
+    uint64_t change_epoch; /* grows with every change that a node could see */
+    uint64_t stale_epoch;  /* grows when a node that was up to date may have to
+                              run */
+    uint32_t glances;      /* settle_glance */
+    bool unwinding;        /* too deep: runs are abandoned, to run in order */
+    struct list idle_inflight;
     VEC(struct run *) runs;     /* by nesting depth, reused */
-    struct list lost_flights;   /* of removed nodes */
-    size_t flights;             /* commits without a verdict */
+    struct list lost_inflight;  /* of removed nodes */
+    size_t inflight;            /* commits without a verdict */
     VEC(struct node *) waiting; /* for documents that they have read */
 
     struct evaluation evaluation;
@@ -289,14 +290,16 @@ struct sched {
     uint32_t fetch_span;       /* and how many nodes it looked ahead */
     VEC(struct node *) behind; /* nodes that wait for waiting nodes */
 
-    /* settling */
-    mono_ms restless_since;     /* start of the episode; 0: at rest */
-    mono_ms restless_busy;      /* of that, in passes */
-    mono_ms pass_began;         /* the pass in progress; 0: none, or no clock */
-    size_t backing_off;         /* nodes that have not converged yet */
-    VEC(uint32_t) told_circles; /* E4: ordinals of reported circles, */
-    VEC(struct node *) failed_in_circle; /* and nodes still to be examined */
-    bool restless_told;
+    /* convergence */
+    mono_ms episode_began; /* start of the episode; 0: at rest */
+    mono_ms episode_busy;  /* of that, in passes */
+    mono_ms pass_began;    /* the pass in progress; 0: none, or no clock */
+    size_t backing_off;    /* nodes that have not converged yet */
+    VEC(uint32_t)
+    reported_cycles;                    /* convergence-4: ordinals of reported
+                                           cycles, */
+    VEC(struct node *) failed_in_cycle; /* and nodes still to be examined */
+    bool episode_reported;
 
     /* validator */
     bool validating;

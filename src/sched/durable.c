@@ -239,7 +239,7 @@ enum err durable_queue(struct event *event, struct err_detail *detail)
         remember_adopt(event, durable_document(stream->space, id));
         value_unref(id);
         (void)event_receipt(event);
-        event->state = EVENT_FLIES;
+        event->state = EVENT_IN_FLIGHT;
         event->expected = 1;
         list_push_back(&event->events->flying, &event->node);
         err = commit_queued(event, detail);

@@ -2,11 +2,11 @@
 
 #include "sched/evaluation.h"
 
-#include "replica/ahead.h"
+#include "replica/prefetch.h"
 #include "replica/space.h"
 #include "sched/graph.h"
 #include "sched/lineage.h"
-#include "sched/registry.h"
+#include "sched/node_registry.h"
 
 #define CHILD_OF(link) CONTAINER_OF((link), struct node, sibling)
 
@@ -173,8 +173,8 @@ static struct run *evaluation_begin(struct sched *sched,
     run->viewer = viewer;
     run->was = node->status;
     run->began = 0;
-    run->world = sched->world;
-    run->staled = sched->staled;
+    run->change_epoch = sched->change_epoch;
+    run->stale_epoch = sched->stale_epoch;
     err_clear(&run->detail);
     node->running = true;
     sched->run = run;
@@ -194,7 +194,7 @@ static void remove_born(const struct run *run)
          node = next) {
         next = node->sibling.next != NULL ? CHILD_OF(node->sibling.next) : NULL;
         if (node->born_in == node_mark(run->number)) {
-            registry_remove(sched, node);
+            node_registry_remove(sched, node);
         }
     }
 }
@@ -216,7 +216,7 @@ static void evaluation_end(struct run *run, struct transaction *own)
     remove_born(run);
     node->running = false;
     if (!node->registered) { /* a nested run has removed it */
-        registry_free(sched, node);
+        node_registry_free(sched, node);
     }
 }
 
@@ -592,7 +592,7 @@ void evaluation_ahead(struct run *run)
     }
     if (!sched->unwinding) {
         sched->run = run; /* for the nesting depth */
-        ahead_walk(run->transaction, evaluate_expected, sched);
+        prefetch_walk(run->transaction, evaluate_expected, sched);
         sched->run = now;
     }
 }

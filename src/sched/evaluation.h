@@ -11,8 +11,9 @@
  *                 been evaluated, inputs first. Edits do not refresh, so for
  *                 them stale computations are evaluated as well.
  *   evaluation-2  The writes of an evaluation go to the scratch of the
- *                 transaction (T8 of replica/transaction.h): the transaction
- *                 sees them until its next write, and they are never committed.
+ *                 transaction (transaction-8 of replica/transaction.h): the
+ *                 transaction sees them until its next write, and they are
+ *                 never committed.
  *   evaluation-3  The reads of an evaluation are reads of the transaction: its
  *                 commit depends on them.
  *   evaluation-4  Nothing else remains: no read link, no statistics, no record,
@@ -23,12 +24,12 @@
  *   evaluation-6  A computation is evaluated only when the documents that it
  *                 read last and those that it writes are here. Otherwise they
  *                 are requested, together with those of its dependents, and the
- *                 transaction waits (T9).
+ *                 transaction waits (transaction-9).
  *   evaluation-7  If a run or a handling that iterates over an array of links
- *                 (replica/ahead.h) has to wait, the stale computations that it
- *                 will probably read next are evaluated, each in a transaction
- *                 that is thrown away. So the documents that they need are
- *                 requested together, not one element at a time. The
+ *                 (replica/prefetch.h) has to wait, the stale computations that
+ *                 it will probably read next are evaluated, each in a
+ *                 transaction that is thrown away. So the documents that they
+ *                 need are requested together, not one element at a time. The
  *                 computations run only when the code reads them. */
 
 #ifndef SCHED_EVALUATION_H

@@ -29,7 +29,7 @@ struct stream {
     uint32_t waiting;            /* events in the lane */
     struct schema *schema;       /* of payloads, or NULL; a reference */
     bool fills;                  /* with the schema's defaults */
-    bool collapses;              /* V7; from its handler */
+    bool collapses;              /* events-7; from its handler */
     bool asked;                  /* a starter was asked to start the owner, */
     bool starting;               /* and is doing so */
     struct err_detail *no_owner; /* why it could not, at the last try; or
@@ -64,10 +64,11 @@ struct event_listener {
 };
 
 enum event_state {
-    EVENT_WAITS,  /* in its lane */
-    EVENT_RUNS,   /* an attempt is in progress */
-    EVENT_FLIES,  /* committed, without a verdict */
-    EVENT_LOOKS,  /* refused: fetching the receipt of the first handling */
+    EVENT_WAITS,            /* in its lane */
+    EVENT_RUNS,             /* an attempt is in progress */
+    EVENT_IN_FLIGHT,        /* committed, without a verdict */
+    EVENT_FETCHING_RECEIPT, /* refused: fetching the receipt of the first
+                               handling */
     EVENT_STORED, /* a timer, until the transaction that sets it has landed */
     EVENT_OVER,
 };
@@ -103,8 +104,8 @@ struct event {
     uint32_t counter;        /* also for the id */
     uint32_t hops;           /* events before it in its chain */
     struct value caller;     /* the id derived from the caller's; or absent */
-    struct value digest;     /* of the caller's payload, as sent: a string (V6);
-                                or absent */
+    struct value digest;     /* of the caller's payload, as sent: a string
+                                (events-6); or absent */
     struct event_timed *timed; /* when it is due (sched/timers.h); or NULL */
     bool is_queued;            /* to be stored, not handled here */
     bool no_retry;
@@ -116,7 +117,7 @@ struct event {
     enum event_park park;
     mono_ms not_before;         /* parked: by time */
     const struct entity *loads; /* parked: on this load; it is watched */
-    uint64_t world;             /* at parking */
+    uint64_t change_epoch;      /* at parking */
     uint32_t attempts;
     uint32_t holds;   /* backoffs that it has waited for */
     uint32_t parks;   /* all waits for time, and discarded attempts */
@@ -170,8 +171,8 @@ struct events {
     VEC(struct outbox_lane *) outboxes;
     VEC(struct spent_receipt) spent; /* of events that have ended */
     VEC(struct entity *)
-    kept;              /* the last of those in spaces without a store (V9) */
-    size_t oldest;     /* index of the oldest, once the limit is reached */
+    kept;          /* the last of those in spaces without a store (events-9) */
+    size_t oldest; /* index of the oldest, once the limit is reached */
     struct map stored; /* struct event by the document that holds it */
     VEC(struct ended_event) ended;   /* stored events (sched/durable.c) */
     void (*first_stored)(void *ctx); /* NULL: called already, or not set */
@@ -206,7 +207,7 @@ MUST_CHECK enum err event_check_payload(const struct stream *stream,
                                         struct value payload,
                                         struct err_detail *detail);
 
-/* The only way in which an event ends (V2). */
+/* The only way in which an event ends (events-2). */
 void event_end(struct event *event,
                enum event_outcome outcome,
                const struct err_detail *why);
@@ -224,7 +225,7 @@ void event_report(const struct event *event,
 void event_fail(struct event *event, const struct err_detail *why);
 
 /* From handling.c: ends it because it was handled before. Its receipt has
- * arrived, or never will (V6). */
+ * arrived, or never will (events-6). */
 void event_end_duplicate(struct event *event, const struct err_detail *why);
 
 /* It has ended, or was not sent after all. `is_new`: it was handled just
@@ -232,7 +233,7 @@ void event_end_duplicate(struct event *event, const struct err_detail *why);
 void event_release(struct event *event, bool is_new);
 
 /* Removes it from its lane, to be handled; and puts it back in its place
- * (V1). */
+ * (events-1). */
 void event_leave_lane(struct event *event);
 void event_put_back(struct event *event);
 
@@ -248,7 +249,7 @@ void event_tell(struct events *events, const struct event_notice *notice);
 bool event_is_of_handling(const struct events *events,
                           const struct event_spec *spec);
 
-/* From event_id.c: the id derived from a caller's id, new (V3). */
+/* From event_id.c: the id derived from a caller's id, new (events-3). */
 struct value event_caller_id(const struct stream *stream,
                              struct value id,
                              struct value session,
@@ -260,7 +261,7 @@ struct value event_instance(const struct event *event);
 /* The id of its receipt if no caller gave an id; new. */
 struct value event_own_receipt_id(const struct event *event);
 
-/* The digest of a caller's payload for the receipt, new (V6). */
+/* The digest of a caller's payload for the receipt, new (events-6). */
 struct value event_payload_digest(struct value payload);
 
 /* Drops the places of a closure. */

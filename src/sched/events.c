@@ -518,7 +518,7 @@ static struct event *find_survivor(const struct stream *stream,
     return NULL;
 }
 
-/* V7: the event becomes part of a waiting one. */
+/* events-7: the event becomes part of a waiting one. */
 static enum err collapse_into(struct event *event,
                               const struct event_spec *spec,
                               struct err_detail *detail)
@@ -566,7 +566,7 @@ static enum err refuse_full(struct events *events,
                    (unsigned)events->policy.backlog);
 }
 
-/* V7. *collapsed: it needs no event of its own. */
+/* events-7. *collapsed: it needs no event of its own. */
 static enum err send_when_full(struct events *events,
                                const struct stream *stream,
                                const struct event_spec *spec,
@@ -612,7 +612,7 @@ static void note_sender(struct event *event, const struct event_spec *spec)
     }
 }
 
-/* The events before it in its chain (V8). */
+/* The events before it in its chain (events-8). */
 static uint32_t hops_of(const struct events *events,
                         const struct event_spec *spec)
 {
@@ -624,7 +624,8 @@ static uint32_t hops_of(const struct events *events,
                : hops_after_run(events->sched, spec->origin);
 }
 
-/* V8: a chain that continues is endless work that nothing outside asked for. */
+/* events-8: a chain that continues is endless work that nothing outside asked
+ * for. */
 COLD static enum err refuse_hops(struct events *events,
                                  const struct stream *stream,
                                  const struct event_spec *spec,
@@ -923,8 +924,8 @@ void events_dispose(struct sched *sched)
     }
 }
 
-/* V9: keeps the receipt of an event that was just handled, in place of the
- * oldest. Each is kept once: nothing is handled again meanwhile. */
+/* events-9: keeps the receipt of an event that was just handled, in place of
+ * the oldest. Each is kept once: nothing is handled again meanwhile. */
 static void keep_receipt(struct events *events, struct entity *receipt)
 {
     if (events->kept.count < events->policy.receipts) {
@@ -936,7 +937,7 @@ static void keep_receipt(struct events *events, struct entity *receipt)
     events->oldest = (events->oldest + 1) % events->kept.count;
 }
 
-void events_tidy(struct sched *sched)
+void events_cleanup(struct sched *sched)
 {
     struct events *events = sched->events;
     while (events != NULL && events->spent.count > 0) {
@@ -988,7 +989,7 @@ void events_free(struct sched *sched)
     }
     closure_release(&events->closure);
     durable_release(events);
-    events_tidy(sched);
+    events_cleanup(sched);
     vec_release(&events->spent);
     vec_release(&events->kept);
     buf_release(&events->text);

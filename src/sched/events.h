@@ -7,38 +7,40 @@
  *   struct stream *stream = events_stream(sched, place);
  *   events_handle(sched, stream, &handler_spec, &handler, &detail);
  *   events_send(sched, stream, &event_spec, &detail);
- *   scheduler_step(sched, now);
+ *   sched_step(sched, now);
  *
- *   V1  A lane is first in, first out, including retries. There is one lane, or
- *       optionally one per space. A pass handles at most one event per lane,
- *       when nothing else can run.
- *   V2  An event ends once, in one of four ways (enum event_outcome), and
- *       `done` is called exactly once.
- *   V3  An event gets its id when it is sent: made of the transaction that sent
- *       it, a counter and the stream; or of the caller's id and the stream.
- *       Retries do not change it.
- *   V4  At most one commit lands per id, anywhere and ever: every handling
- *       creates the receipt, a document whose id follows from that of the
- *       event, and which must not exist (I11).
- *   V5  An event sent inside a transaction shares the fate of its commit
- *       (sched/lineage.h).
- *   V6  A caller's id stands for one payload: the receipt has a digest of it,
- *       and an event with the same id and another payload fails with
- *       IDEMPOTENCY_MISMATCH. Receipts of older versions have no digest; they
- *       match any payload.
- *   V7  At most `backlog` events wait for a stream. The next one is refused
- *       with BACKLOG; a handling with a refused event fails as a whole, even if
- *       its code ignores the error. If the stream's handler asks for it
- *       (`collapses`), the payload of the next event replaces that of the last
- *       waiting one instead, provided that both have the same origin and no
- *       caller's id; both senders are told how it ends.
- *   V8  At most `hops` events form a chain in which each causes the next: its
- *       handler sends it, or a run that follows from what its handler wrote
- *       (sched/hops.h). The next one is refused with LIMIT_HOPS, and the run
- *       that sends it fails as a whole.
- *   V9  An event with a caller's id that is sent again is recognised by the
- *       receipt of the first one: as long as the store keeps it, and without a
- *       store while it is among the last `receipts` of the runtime.
+ *   events-1  A lane is first in, first out, including retries. There is one
+ *             lane, or optionally one per space. A pass handles at most one
+ *             event per lane, when nothing else can run.
+ *   events-2  An event ends once, in one of four ways (enum event_outcome), and
+ *             `done` is called exactly once.
+ *   events-3  An event gets its id when it is sent: made of the transaction
+ *             that sent it, a counter and the stream; or of the caller's id and
+ *             the stream. Retries do not change it.
+ *   events-4  At most one commit lands per id, anywhere and ever: every
+ *             handling creates the receipt, a document whose id follows from
+ *             that of the event, and which must not exist (I11).
+ *   events-5  An event sent inside a transaction shares the outcome of its
+ *             commit (sched/lineage.h).
+ *   events-6  A caller's id stands for one payload: the receipt has a digest of
+ *             it, and an event with the same id and another payload fails with
+ *             IDEMPOTENCY_MISMATCH. Receipts of older versions have no digest;
+ *             they match any payload.
+ *   events-7  At most `backlog` events wait for a stream. The next one is
+ *             refused with BACKLOG; a handling with a refused event fails as a
+ *             whole, even if its code ignores the error. If the stream's
+ *             handler asks for it (`collapses`), the payload of the next event
+ *             replaces that of the last waiting one instead, provided that both
+ *             have the same origin and no caller's id; both senders are told
+ *             how it ends.
+ *   events-8  At most `hops` events form a chain in which each causes the next:
+ *             its handler sends it, or a run that follows from what its handler
+ *             wrote (sched/hops.h). The next one is refused with LIMIT_HOPS,
+ *             and the run that sends it fails as a whole.
+ *   events-9  An event with a caller's id that is sent again is recognised by
+ *             the receipt of the first one: as long as the store keeps it, and
+ *             without a store while it is among the last `receipts` of the
+ *             runtime.
  *
  * sched/preflight.h is the gate before the handler; sched/handling.h is the
  * handling itself. */
@@ -62,8 +64,8 @@ struct stream;
 
 enum {
     EVENTS_BACKLOG = 10000,     /* waiting, per stream */
-    EVENTS_HOPS = 10000,        /* in a chain (V8) */
-    EVENTS_RECEIPTS = 50000,    /* without a store (V9) */
+    EVENTS_HOPS = 10000,        /* in a chain (events-8) */
+    EVENTS_RECEIPTS = 50000,    /* without a store (events-9) */
     EVENTS_WINDOW_MS = 30000,   /* for retries after the first conflict */
     EVENTS_DELAY_US = 781,      /* 25/32 ms before the second attempt, */
     EVENTS_DELAY_MAX_MS = 1000, /* doubled up to this, */
@@ -163,7 +165,7 @@ struct handler_spec {
     bool several_spaces; /* may write to several spaces; only the commit to the
                             stream's own space is exactly once */
     bool replace;        /* replaces the existing handler */
-    bool collapses;      /* its stream keeps the last of several events (V7) */
+    bool collapses; /* its stream keeps the last of several events (events-7) */
 };
 
 /* HANDLER_EXISTS unless it replaces one. *out is borrowed until it is
@@ -353,8 +355,8 @@ enum events_look {
     EVENTS_DID,     /* an event was handled, or ended */
 };
 
-/* Looks at the head of each lane, and handles it if possible (V1). Inside a
- * pass, with nothing left to sweep. */
+/* Looks at the head of each lane, and handles it if possible (events-1). Inside
+ * a pass, with nothing left to sweep. */
 enum events_look events_look(struct sched *sched);
 
 /* Demand lent to what the heads need ends with the pass. */
@@ -362,7 +364,7 @@ void events_pass_ends(struct sched *sched);
 
 /* Drops the receipts of events that have ended. Not while the replica delivers
  * a notification. */
-void events_tidy(struct sched *sched);
+void events_cleanup(struct sched *sched);
 
 /* A node is removed: demand lent to it ends. */
 void events_forget_node(struct sched *sched, struct node *node);

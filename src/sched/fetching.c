@@ -9,14 +9,14 @@
 
 void fetching_note(struct node *node)
 {
-    node->hollow = true;
+    node->unloaded = true;
     node->delayed = true; /* it may have to wait: the fast paths do not check */
 }
 
 static void set_delayed(struct node *node)
 {
-    node->delayed = node->gate != NULL || node->materializer || node->hollow ||
-                    node->behind;
+    node->delayed = node->gate != NULL || node->materializer ||
+                    node->unloaded || node->behind;
 }
 
 struct place *fetching_missing(const struct node *node)
@@ -54,7 +54,7 @@ static void ask(const struct node *node)
     }
 }
 
-/* U3: how far ahead. Consecutive passes mostly belong to one change. */
+/* fetching-3: how far ahead. Consecutive passes mostly belong to one change. */
 static uint32_t next_span(struct sched *sched)
 {
     const bool again =
@@ -93,7 +93,7 @@ static void ask_ahead(struct sched *sched, struct node *node)
     vec_push(&sched->stack, node);
     for (size_t i = base; i < sched->stack.count && left > 0; i++, left--) {
         const struct node *next = sched->stack.at[i];
-        if (next->hollow) {
+        if (next->unloaded) {
             ask(next);
         }
         reach_readers(sched, next, stamp);
@@ -157,10 +157,10 @@ void fetching_forget(struct sched *sched, struct node *node)
 static void hold(struct sched *sched, struct node *node, bool ahead)
 {
     node->waiting = true;
-    sched->swift = false;
+    sched->can_run_fast = false;
     vec_push(&sched->waiting, node);
     sched->counters.held++;
-    if (!node->hollow || fetching_missing(node) == NULL) {
+    if (!node->unloaded || fetching_missing(node) == NULL) {
         return; /* it only waits for other nodes */
     }
     if (ahead) {
@@ -173,9 +173,9 @@ static void hold(struct sched *sched, struct node *node, bool ahead)
 
 bool fetching_holds(struct sched *sched, struct node *node, bool ahead)
 {
-    const bool here = !node->hollow || fetching_missing(node) == NULL;
+    const bool here = !node->unloaded || fetching_missing(node) == NULL;
     if (here && waiting_has_come(sched, node)) {
-        node->hollow = false;
+        node->unloaded = false;
         set_delayed(node);
         return false;
     }

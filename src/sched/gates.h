@@ -7,19 +7,21 @@
  *              windows and at least a second.
  *   throttle   time since the end of the last run.
  *   backoff    after a pass in which the node did not converge.
- *   peer       another runtime is about to run it (sched/persistence.h, P9).
+ *   peer another runtime is about to run it (sched/persistence.h,
+ *   persistence-9).
  *              Does not delay a reader that needs the node now.
  *
- *   T1  eligible_at is the latest of the four; nothing else delays a run.
- *   T2  A query arms no gate. An invalidation does, as soon as the scheduler
- *       knows the time.
- *   T3  A policy (auto-debounce) belongs to the node, not to its name.
- *   T4  Debounce and throttle never cause a wrong answer. They do not apply to
- *       a node that an immediate effect reads from, directly or through others,
- *       as long as that effect is registered; nor to any node of an immediate
- *       scheduler.
- *   T5  A debounce counts changes while the node is live. A dormant computation
- *       that is demanded runs at once, however recent the change is. */
+ *   gates-1  eligible_at is the latest of the four; nothing else delays a run.
+ *   gates-2  A query arms no gate. An invalidation does, as soon as the
+ *            scheduler knows the time.
+ *   gates-3  A policy (auto-debounce) belongs to the node, not to its name.
+ *   gates-4  Debounce and throttle never cause a wrong answer. They do not
+ *            apply to a node that an immediate effect reads from, directly or
+ *            through others, as long as that effect is registered; nor to any
+ *            node of an immediate scheduler.
+ *   gates-5  A debounce counts changes while the node is live. A dormant
+ *            computation that is demanded runs at once, however recent the
+ *            change is. */
 
 #ifndef SCHED_GATES_H
 #define SCHED_GATES_H
@@ -39,11 +41,11 @@ void gates_end_peer(struct sched *sched, struct node *node);
 /* The node was invalidated, or registered. */
 void gates_on_invalid(struct sched *sched, struct node *node);
 
-/* The node is dormant, and in no queue (T5). */
+/* The node is dormant, and in no queue (gates-5). */
 void gates_on_sleep(struct node *node);
 
 /* Ends the debounce and the throttle of a node that has a gate; and those of
- * every node that T4 applies to. */
+ * every node that gates-4 applies to. */
 void gates_open(struct sched *sched, struct node *node);
 void gates_open_needed(struct sched *sched);
 

@@ -74,7 +74,7 @@ static struct place *next_writer_place(struct writer_walk *walk)
     do {
         place = graph_next_below(top, place);
     } while (place != NULL && walk->read->kind == READ_SHAPE &&
-             place->path->length > top->path->length + 1); /* G2 */
+             place->path->length > top->path->length + 1); /* graph-2 */
     return place;
 }
 
@@ -84,7 +84,7 @@ struct node *graph_next_writer(struct writer_walk *walk)
         while (walk->next != NULL) {
             const struct write_link *write = WRITE_OF(walk->next);
             walk->next = walk->next->next;
-            if (write->node != walk->read->node && /* G3 */
+            if (write->node != walk->read->node && /* graph-3 */
                 (walk->envelopes || !graph_is_envelope(write))) {
                 return write->node;
             }
@@ -144,7 +144,7 @@ static void next_reader_place(struct reader_walk *walk)
     walk->next = place->readers[READ_DEEP].first;
 }
 
-/* G2: from above, only the direct parent's shape can have changed. */
+/* graph-2: from above, only the direct parent's shape can have changed. */
 static bool sees_shape(const struct reader_walk *walk)
 {
     const struct place *output = walk->writer->writes[walk->output].place;
@@ -157,7 +157,7 @@ struct read_link *graph_next_reader(struct reader_walk *walk)
         while (walk->next != NULL) {
             struct read_link *read = READ_OF(walk->next);
             walk->next = walk->next->next;
-            if (read->node != walk->writer) { /* G3 */
+            if (read->node != walk->writer) { /* graph-3 */
                 return read;
             }
         }
@@ -505,7 +505,7 @@ static void collect_links(struct sched *sched,
     }
 }
 
-/* A transaction logs a place once per kind (T1), unless transactions
+/* A transaction logs a place once per kind (transaction-1), unless transactions
  * interleave: then a new read may occur twice. */
 static void drop_repetitions(struct sched *sched)
 {

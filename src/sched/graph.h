@@ -4,14 +4,15 @@
  * the places that it writes. An edge from a writer to a reader is not stored:
  * it exists where two such links overlap.
  *
- *   G1  An attached node has its read links in their places. Live nodes are
- *       attached, and so are dormant nodes that are clean. A dormant node that
- *       is not clean is detached, and adds no cost to changes. Its links keep
- *       the versions that they saw.
- *   G2  A read and a write overlap if one path is a prefix of the other; a
- *       shape read does not see a write that is more than one segment below it.
- *   G3  A node is not a reader of its own outputs.
- *   G4  A node has one link per place and kind of read. */
+ *   graph-1  An attached node has its read links in their places. Live nodes
+ *            are attached, and so are dormant nodes that are clean. A dormant
+ *            node that is not clean is detached, and adds no cost to changes.
+ *            Its links keep the versions that they saw.
+ *   graph-2  A read and a write overlap if one path is a prefix of the other; a
+ *            shape read does not see a write that is more than one segment
+ *            below it.
+ *   graph-3  A node is not a reader of its own outputs.
+ *   graph-4  A node has one link per place and kind of read. */
 
 #ifndef SCHED_GRAPH_H
 #define SCHED_GRAPH_H
@@ -72,7 +73,7 @@ void graph_restore_read(struct node *node,
                         enum read_kind kind,
                         uint64_t seq);
 
-/* G1. Attaching updates order and liveness. */
+/* graph-1. Attaching updates order and liveness. */
 void graph_attach(struct sched *sched, struct node *node);
 void graph_detach(struct sched *sched, struct node *node);
 
@@ -134,7 +135,7 @@ bool graph_take_first_reads(struct sched *sched,
 /* Drops all reads. */
 void graph_remove_reads(struct sched *sched, struct node *node);
 
-/* G1 to G3 for one node. */
+/* graph-1 to graph-3 for one node. */
 bool graph_check(const struct node *node);
 
 #endif

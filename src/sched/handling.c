@@ -138,7 +138,7 @@ static void fail_to_converge(struct event *event, const struct verdict *refusal)
     event_fail(event, &why);
 }
 
-/* Z3: tries again, if there is time. */
+/* handling-3: tries again, if there is time. */
 static void retry(struct event *event, const struct verdict *refusal)
 {
     struct events *events = event->events;
@@ -184,7 +184,7 @@ static struct value first_digest(struct value rest)
                : value_ref(object_field(rest, "payloadDigest"));
 }
 
-/* V6. */
+/* events-6. */
 void event_end_duplicate(struct event *event, const struct err_detail *why)
 {
     const struct value first =
@@ -220,11 +220,11 @@ static void look_for_first(struct event *event, const struct err_detail *why)
         return;
     }
     space_want(receipt->space, receipt);
-    event->state = EVENT_LOOKS;
+    event->state = EVENT_FETCHING_RECEIPT;
     list_move_back(&event->events->looking, &event->node);
 }
 
-/* Z3. */
+/* handling-3. */
 static void refuse(struct event *event, const struct verdict *refusal)
 {
     const struct err_detail *why = &refusal->detail;
@@ -384,8 +384,8 @@ void handling_begin(struct sched *sched, struct event *event)
     run->detail.err = ERR_OK;
     run->was = NODE_CLEAN;
     run->began = sched->host != NULL ? sched_time(sched) : 0;
-    run->world = sched->world;
-    run->staled = sched->staled;
+    run->change_epoch = sched->change_epoch;
+    run->stale_epoch = sched->stale_epoch;
     sched->run = run;
     handling->sched = sched;
     handling->event = event;
@@ -422,7 +422,7 @@ static void remember_reads(struct handler *handler,
 }
 
 /* The documents that it could not write to because they are not here: the next
- * attempt waits for them (T9 of replica/transaction.h). */
+ * attempt waits for them (transaction-9 of replica/transaction.h). */
 COLD static void remember_awaited(struct handler *handler,
                                   const struct transaction *transaction)
 {
@@ -433,8 +433,8 @@ COLD static void remember_awaited(struct handler *handler,
     }
 }
 
-/* Z2: whether the attempt has read something that is not up to date: not
- * OPEN. */
+/* handling-2: whether the attempt has read something that is not up to date:
+ * not OPEN. */
 static enum gate_state find_block(struct run *run, struct handler *handler)
 {
     if (run->sched->unwinding) {
@@ -509,7 +509,7 @@ static void end_run(struct run *run, enum run_outcome outcome)
 
 /* The receipt: a document that must not exist. Beside the result it has the
  * stream, to explain changes later, and for a caller's event the digest of its
- * payload (V6). */
+ * payload (events-6). */
 static enum err write_receipt(struct run *run,
                               struct event *event,
                               struct err_detail *detail)
@@ -592,7 +592,7 @@ static void end_committed(struct run *run, struct event *event)
         return;
     }
     event->expected = expected;
-    event->state = EVENT_FLIES;
+    event->state = EVENT_IN_FLIGHT;
     list_push_back(&event->events->flying, &event->node);
 }
 

@@ -1,12 +1,13 @@
 /* Handling one event: a transaction, its commit, and the verdict of the store.
  *
- *   Z1  A handling is one transaction, all or nothing: what the handler wrote,
- *       its receipt (V4), and the condition that its origin has landed (N4).
- *   Z2  Reads are up to date, as those of a run (R2). If a pure handler has
- *       read something that cannot be refreshed now, the attempt ends before
- *       its commit, even if it has failed, and the event waits until that is
- *       possible.
- *   Z3  A refused commit is judged by the class of the refusal only:
+ *   handling-1  A handling is one transaction, all or nothing: what the handler
+ *               wrote, its receipt (events-4), and the condition that its
+ *               origin has landed (lineage-4).
+ *   handling-2  Reads are up to date, as those of a run (runner-2). If a pure
+ *               handler has read something that cannot be refreshed now, the
+ *               attempt ends before its commit, even if it has failed, and the
+ *               event waits until that is possible.
+ *   handling-3  A refused commit is judged by the class of the refusal only:
  *
  *         retry      tried again, at its place in the lane, after a delay that
  *                    doubles, within a window; then NOT_CONVERGED
@@ -14,7 +15,7 @@
  *         terminal   failed
  *         fault      failed
  *
- *   Z4  A handler that fails is not called again for the event. */
+ *   handling-4  A handler that fails is not called again for the event. */
 
 #ifndef SCHED_HANDLING_H
 #define SCHED_HANDLING_H

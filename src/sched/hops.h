@@ -2,9 +2,9 @@
  *
  * An event that a handler sends follows the one that it handles. An event that
  * an effect sends follows the one whose handler caused the effect to run,
- * directly or through other runs. So a circle of an effect, an event and a
- * handler counts like one of handlers alone, and ends at the same limit (V8 of
- * sched/events.h).
+ * directly or through other runs. So a cycle of an effect, an event and a
+ * handler counts like one of handlers alone, and ends at the same limit
+ * (events-8 of sched/events.h).
  *
  * A chain of runs is found from their records (sched/introspection.h) when
  * something is sent; runs that send nothing cost nothing. If a record has left

@@ -1,9 +1,9 @@
 /* Introspection: what happened, and why. It changes only its own records, and
  * no run depends on it. The only exception is the limit of hops (sched/hops.h).
  *
- *   N1  Every run is recorded in a ring, with its first causes. So is every
- *       notification, with its author. So "why did this run" has an answer for
- *       the last SCHED_RECORDS runs.
+ *   introspection-1  Every run is recorded in a ring, with its first causes. So
+ *                    is every notification, with its author. So "why did this
+ *                    run" has an answer for the last SCHED_RECORDS runs.
  *
  * inspect/live_why.h turns these records into explanations. */
 

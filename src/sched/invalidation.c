@@ -6,13 +6,13 @@
 #include "sched/graph.h"
 #include "sched/labels.h"
 #include "sched/persistence.h"
-#include "sched/seeing.h"
+#include "sched/reader_mark.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/difference.h"
 #include "value/object.h"
 
-#define READ_OF(chain_link)  SEEING_READ_OF(chain_link)
+#define READ_OF(chain_link)  READER_MARK_READ_OF(chain_link)
 #define PLACE_OF(chain_link) CONTAINER_OF((chain_link), struct place, sibling)
 
 struct match {
@@ -27,7 +27,7 @@ enum {
 
 /* -- One node ------------------------------------------------------------ */
 
-void seeing_make_room(struct node *node)
+void reader_mark_reserve(struct node *node)
 {
     if (node->causes.capacity == 0) { /* one, mostly */
         node->causes.at = &node->only_cause;
@@ -66,10 +66,10 @@ void invalidation_mark(struct sched *sched,
         VEC_FOREACH (&node->reads, read) {
             read->caused = read->caused || read->place == place;
         }
-        seeing_add_cause(node, place, version);
+        reader_mark_add_cause(node, place, version);
     }
     node->asked = node->asked || place == NULL;
-    seeing_become_invalid(sched, node);
+    reader_mark_invalid(sched, node);
 }
 
 void invalidation_keep_cause(struct node *node,
@@ -81,7 +81,7 @@ void invalidation_keep_cause(struct node *node,
             return;
         }
     }
-    seeing_add_cause(node, place, version);
+    reader_mark_add_cause(node, place, version);
 }
 
 void invalidation_mark_again(struct sched *sched, struct node *node)
@@ -90,7 +90,7 @@ void invalidation_mark_again(struct sched *sched, struct node *node)
         return;
     }
     node->again = true;
-    seeing_become_invalid(sched, node);
+    reader_mark_invalid(sched, node);
 }
 
 void invalidation_clear_causes(struct node *node)
@@ -141,14 +141,14 @@ void invalidation_rebuild_causes(struct sched *sched, struct node *node)
             read->unread == LINK_RESTORED ? entity->seq : entity->version;
         if (!read->caused && now > read->version) {
             read->caused = true;
-            seeing_add_cause(node, read->place, entity->version);
+            reader_mark_add_cause(node, read->place, entity->version);
         }
     }
 }
 
 /* -- One reader ---------------------------------------------------------- */
 
-/* X3. */
+/* invalidation-3. */
 static const char *suppression(const struct match *match,
                                const struct node *node)
 {
@@ -177,16 +177,16 @@ static void trace(const struct match *match,
     }
 }
 
-void seeing_leave(struct sched *sched, struct node *node)
+void reader_mark_detach(struct sched *sched, struct node *node)
 {
     node_set_status(node, NODE_INVALID);
-    sched->staled++;
+    sched->stale_epoch++;
     sched->counters.invalidations++;
     graph_detach(sched, node);
 }
 
 /* Whether a message about something that was read before the restart contains
- * no more than was known then: P5 of persistence.h. */
+ * no more than was known then: persistence-5 of persistence.h. */
 COLD static bool is_known(const struct match *match,
                           const struct read_link *read)
 {
@@ -232,13 +232,13 @@ static inline void see(const struct match *match, struct read_link *read)
         is_passed_over(match, read)) {
         return;
     }
-    seeing_tell(sched, read, what->version);
+    reader_mark_stale(sched, read, what->version);
 }
 
-void seeing_readers(struct sched *sched,
-                    const struct node *writer,
-                    const struct chain *readers,
-                    uint64_t version)
+void reader_mark_all(struct sched *sched,
+                     const struct node *writer,
+                     const struct chain *readers,
+                     uint64_t version)
 {
     const size_t base = sched->readers.count;
     CHAIN_FOREACH(readers, link)
@@ -246,7 +246,7 @@ void seeing_readers(struct sched *sched,
         vec_push(&sched->readers, READ_OF(link));
     }
     while (sched->readers.count > base) {
-        seeing_reader(sched, writer, vec_pop(&sched->readers), version);
+        reader_mark_one(sched, writer, vec_pop(&sched->readers), version);
     }
 }
 
@@ -296,7 +296,7 @@ static struct place *next_below(const struct place *top, struct place *place)
     return NULL;
 }
 
-/* X1: reachable on one side only. */
+/* invalidation-1: reachable on one side only. */
 static void see_everything_below(const struct match *match, struct place *top)
 {
     for (struct place *place = next_below(top, top); place != NULL;
@@ -658,7 +658,7 @@ static enum channel_answer on_notification(void *ctx,
                                            const struct notification *what)
 {
     struct sched *sched = ctx;
-    sched->world++;
+    sched->change_epoch++;
     if (what->kind == NOTIFY_COMMIT && sched->committing != NULL &&
         what->source == sched->committing) {
         sched->own_version = what->version;
@@ -688,7 +688,7 @@ static enum channel_answer on_notification(void *ctx,
  * or was made here. */
 static void on_leaf(void *ctx, const struct place *payload, uint64_t version)
 {
-    seeing_write(ctx, NULL, payload, version);
+    reader_mark_write(ctx, NULL, payload, version);
 }
 
 void invalidation_follow_hooks(struct sched *sched)

@@ -3,16 +3,18 @@
  * The only subscriber of the change channel. A read sees a change iff its
  * result differs (docs/spec/values-and-conflicts.md, reading-1):
  *
- *   X1  Two containers are compared part by part. If only one side is a
- *       container, everything below it was reachable on that side only, and so
- *       has changed. If neither is, nothing below was ever reachable.
- *   X2  A deep read sees any difference of the values, a shape read a
- *       difference of shape.
- *   X3  A commit or a remote change does not wake the node that wrote it, and a
- *       commit does not wake nodes of its change group. A revert wakes every
- *       reader.
- *   X4  Nothing transitive happens, and nothing runs: a node that sees a change
- *       becomes invalid, with the place among its causes, once.
+ *   invalidation-1  Two containers are compared part by part. If only one side
+ *                   is a container, everything below it was reachable on that
+ *                   side only, and so has changed. If neither is, nothing below
+ *                   was ever reachable.
+ *   invalidation-2  A deep read sees any difference of the values, a shape read
+ *                   a difference of shape.
+ *   invalidation-3  A commit or a remote change does not wake the node that
+ *                   wrote it, and a commit does not wake nodes of its change
+ *                   group. A revert wakes every reader.
+ *   invalidation-4  Nothing transitive happens, and nothing runs: a node that
+ *                   sees a change becomes invalid, with the place among its
+ *                   causes, once.
  *
  * The walk descends only where there are both a reader and a difference. */
 

@@ -5,13 +5,13 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "replica/space.h"
-#include "sched/labels_inside.h"
-#include "sched/seeing.h"
+#include "sched/labels_internal.h"
+#include "sched/reader_mark.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
 
-#define READ_OF(chain_link) SEEING_READ_OF(chain_link)
+#define READ_OF(chain_link) READER_MARK_READ_OF(chain_link)
 
 static const char HOME[] = "label";
 
@@ -234,8 +234,8 @@ static void collect_below(struct sched *sched, const struct place *top)
     }
 }
 
-/* B4: nodes that have read the document, but not its label, run again, except
- * its writer. */
+/* labels-4: nodes that have read the document, but not its label, run again,
+ * except its writer. */
 static void tell_readers(struct sched *sched,
                          const struct labelled *labelled,
                          const struct notification *what)
@@ -248,7 +248,7 @@ static void tell_readers(struct sched *sched,
         const struct node *node = read->node;
         if (read->unread != LINK_DECLARED && node != what->source &&
             node->attached && !has_read(node, labelled->place)) {
-            seeing_tell(sched, read, what->version);
+            reader_mark_stale(sched, read, what->version);
         }
     }
 }
@@ -257,7 +257,7 @@ static struct labels *labels_of(struct sched *sched)
 {
     if (sched->labels == NULL) {
         sched->labels = mem_alloc_zero(sizeof *sched->labels);
-        sched->swift = false;
+        sched->can_run_fast = false;
         label_table_init(&sched->labels->table);
     }
     return sched->labels;

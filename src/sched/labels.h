@@ -20,27 +20,29 @@
  * Keys are pointers relative to the payload. `declared` is set by users;
  * nothing here ever removes it. `derived` came with the data.
  *
- *   B1  The label of a read is the join of those at its place and above, and of
- *       those below: all of them for a deep read, those of its children for a
- *       shape read.
- *   B2  The label of a run is the join of those of its reads, tracked or not,
- *       of its causes (D14: that a run happens reveals its causes, even if it
- *       does not read them this time), and, for a handler, of the event's
- *       sender at the time of sending.
- *   B3  A run's commit gives each place that it wrote the label of the run as
- *       derived, in the same transaction, even where the value stays the same.
- *       It replaces what was derived there before, like the value; a write that
- *       merges, or that moves elements of an array, joins instead.
- *   B4  A read of a document that has labels also reads its label, so the
- *       reader runs again when the label changes. When a document gets its
- *       first label, every reader of it runs again.
- *   B5  An effect runs only if it is cleared for all labels of its causes, and
- *       a read under a label that it is not cleared for returns CLEARANCE: it
- *       reveals nothing, and the run fails whatever the effect does next. The
- *       error names the label and the address. The effect stays a reader: it
- *       runs again when the label or the value changes.
- *   B6  Until a document with a label has been seen, all of this costs one
- *       pointer comparison per run.
+ *   labels-1  The label of a read is the join of those at its place and above,
+ *             and of those below: all of them for a deep read, those of its
+ *             children for a shape read.
+ *   labels-2  The label of a run is the join of those of its reads, tracked or
+ *             not, of its causes (D14: that a run happens reveals its causes,
+ *             even if it does not read them this time), and, for a handler, of
+ *             the event's sender at the time of sending.
+ *   labels-3  A run's commit gives each place that it wrote the label of the
+ *             run as derived, in the same transaction, even where the value
+ *             stays the same. It replaces what was derived there before, like
+ *             the value; a write that merges, or that moves elements of an
+ *             array, joins instead.
+ *   labels-4  A read of a document that has labels also reads its label, so the
+ *             reader runs again when the label changes. When a document gets
+ *             its first label, every reader of it runs again.
+ *   labels-5  An effect runs only if it is cleared for all labels of its
+ *             causes, and a read under a label that it is not cleared for
+ *             returns CLEARANCE: it reveals nothing, and the run fails whatever
+ *             the effect does next. The error names the label and the address.
+ *             The effect stays a reader: it runs again when the label or the
+ *             value changes.
+ *   labels-6  Until a document with a label has been seen, all of this costs
+ *             one pointer comparison per run.
  *
  * Not covered: the fact that a run did not write something, or failed; when it
  * ran; what the embedding program reads outside runs (it can call labels_at).
@@ -72,14 +74,14 @@ MUST_CHECK enum err labels_declare(struct transaction *transaction,
                                    struct value labels,
                                    struct err_detail *detail);
 
-/* The label of a read of the visible state (B1): an array, new, sorted; empty
- * if there is none. */
+/* The label of a read of the visible state (labels-1): an array, new, sorted;
+ * empty if there is none. */
 struct value labels_at(const struct sched *sched,
                        struct place *place,
                        enum read_kind kind);
 
 /* For a transaction that is not a run, before its commit: its reads and its
- * cause label what it writes, as in a run (B3). */
+ * cause label what it writes, as in a run (labels-3). */
 MUST_CHECK enum err labels_apply(struct sched *sched,
                                  struct transaction *transaction,
                                  struct err_detail *detail);
@@ -88,8 +90,8 @@ MUST_CHECK enum err labels_apply(struct sched *sched,
 
 /* Call these only if sched->labels is not NULL. */
 
-/* The run begins, with its causes. False: it must not (B5); its detail has the
- * reason. */
+/* The run begins, with its causes. False: it must not (labels-5); its detail
+ * has the reason. */
 bool labels_begin(struct run *run);
 
 /* The run is about to read. CLEARANCE: it must not. */

@@ -2,10 +2,10 @@
 
 #include "base/buf.h"
 #include "replica/draft.h"
-#include "replica/quick.h"
+#include "replica/payload_write.h"
 #include "sched/event.h"
 #include "sched/labels.h"
-#include "sched/labels_inside.h"
+#include "sched/labels_internal.h"
 #include "sched/runner.h"
 #include "value/object.h"
 
@@ -32,7 +32,7 @@ static void name_address(struct buf *to, const struct place *place)
     path_write(to, place->path);
 }
 
-/* B5. */
+/* labels-5. */
 static enum err refuse(struct run *run,
                        struct run_label *label,
                        struct value missing,
@@ -77,7 +77,7 @@ static bool is_cleared(struct labels *labels,
 }
 
 /* Reads the label itself: the node runs again when the label changes, whether
- * or not it was refused (B4). */
+ * or not it was refused (labels-4). */
 static void read_label(struct transaction *transaction,
                        const struct labelled *labelled,
                        unsigned flags)
@@ -262,7 +262,7 @@ static bool is_said_above(struct derivation *to,
     return label_set_covers(&to->labels->table, above, set, NULL);
 }
 
-/* B3 for one write. */
+/* labels-3 for one write. */
 static void derive(struct derivation *to, const struct write_entry *write)
 {
     struct buf text = {0};
@@ -385,7 +385,7 @@ static enum err write_labels(struct labels *labels,
     if (is_plain(labels, transaction, set)) {
         return ERR_OK;
     }
-    quick_expand(transaction);
+    payload_write_expand(transaction);
     enum err err = ERR_OK;
     for (size_t i = 0; i < transaction->drafts_used && err == ERR_OK; i++) {
         const struct draft *draft = transaction->drafts.at[i];

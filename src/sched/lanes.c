@@ -17,7 +17,7 @@ static void park(struct event *event, enum event_park why)
     events->counters.parked_load += why == PARK_LOAD;
     events->counters.parked_origin += why == PARK_ORIGIN;
     event->park = why;
-    event->world = events->sched->world;
+    event->change_epoch = events->sched->change_epoch;
 }
 
 static const struct handler *handler_of(const struct event *event)
@@ -111,7 +111,7 @@ static void wait_for(struct event *event, const struct entity *entity)
     if (event->park != PARK_LOAD || event->loads != entity) {
         park(event, PARK_LOAD);
     }
-    event->world = event->events->sched->world;
+    event->change_epoch = event->events->sched->change_epoch;
     event->loads = entity;
 }
 
@@ -212,7 +212,7 @@ static enum head judge_gate(struct lane *lane,
         break;
     case GATE_WORK:
         sched->cursor = 0;
-        sched->floor = 0;
+        sched->sweep_floor = 0;
         preflight_return(sched, &lane->lent);
         preflight_lend(sched, self, &events->closure, &lane->lent);
         if (!queue_has_no_sweep(sched)) {
@@ -251,9 +251,11 @@ static bool is_parked(const struct event *event)
     case PARK_NONE:
         return false;
     case PARK_TIME:
-        return event->not_before > sched->now && event->world == sched->world;
+        return event->not_before > sched->now &&
+               event->change_epoch == sched->change_epoch;
     case PARK_LOAD:
-        return event->world == sched->world && can_come(event->loads->space);
+        return event->change_epoch == sched->change_epoch &&
+               can_come(event->loads->space);
     case PARK_ORIGIN:
         return true;
     case PARK_OWNER:
@@ -333,7 +335,7 @@ static enum head look_for_receipt(struct event *event)
     return HEAD_ENDED;
 }
 
-/* N4. */
+/* lineage-4. */
 static enum head look_at_origin(struct event *event)
 {
     struct origin needs;

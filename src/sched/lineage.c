@@ -98,7 +98,8 @@ void lineage_refuse(struct sched *sched,
 
 /* -- Verdicts ------------------------------------------------------------ */
 
-/* N3. A stop may launch and stop other things, but nothing of this record. */
+/* lineage-3. A stop may launch and stop other things, but nothing of this
+ * record. */
 static void fail(struct lineage *lineage)
 {
     lineage->state = LINEAGE_FAILED;

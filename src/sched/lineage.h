@@ -4,16 +4,18 @@
  * has landed. A rollback of data undoes none of that. So launches are recorded
  * here, and this record is told the verdict of the commit.
  *
- *   N1  The first launch creates the record, which belongs to one transaction:
- *       a retry is another transaction, and launches again.
- *   N2  A record is open, applied (committed here, without a verdict),
- *       confirmed or failed, in this order, each at most once. A transaction
- *       that changed nothing is confirmed when it is committed.
- *   N3  When it fails, events that were not handled yet are dropped, and each
- *       stop is called once. When it is confirmed, the stops are dropped.
- *   N4  An event in the space of its origin's commit need not wait: its own
- *       commit names that of the origin as a condition. An event in another
- *       space waits until the origin is confirmed. */
+ *   lineage-1  The first launch creates the record, which belongs to one
+ *              transaction: a retry is another transaction, and launches again.
+ *   lineage-2  A record is open, applied (committed here, without a verdict),
+ *              confirmed or failed, in this order, each at most once. A
+ *              transaction that changed nothing is confirmed when it is
+ *              committed.
+ *   lineage-3  When it fails, events that were not handled yet are dropped, and
+ *              each stop is called once. When it is confirmed, the stops are
+ *              dropped.
+ *   lineage-4  An event in the space of its origin's commit need not wait: its
+ *              own commit names that of the origin as a condition. An event in
+ *              another space waits until the origin is confirmed. */
 
 #ifndef SCHED_LINEAGE_H
 #define SCHED_LINEAGE_H
@@ -44,7 +46,7 @@ struct lineage {
     bool has_hops;              /* whether `hops` is known: */
     uint32_t hops;              /* of what it sends (sched/hops.h) */
     struct err_detail *unsent;  /* why the first event could not be sent, which
-                                   makes the commit fail (V7, V8 of
+                                   makes the commit fail (events-7, events-8 of
                                    sched/events.h); or NULL */
     uint64_t time;              /* of what it sends */
     VEC(struct origin) commits; /* without a verdict */
@@ -58,8 +60,8 @@ struct lineage {
 struct lineage *lineage_of(struct sched *sched,
                            struct transaction *transaction);
 
-/* `stop` is called once if the transaction does not land (N3); at once, if it
- * was aborted already. Otherwise the transaction must be open. */
+/* `stop` is called once if the transaction does not land (lineage-3); at once,
+ * if it was aborted already. Otherwise the transaction must be open. */
 void lineage_stop_unless_landed(struct sched *sched,
                                 struct transaction *transaction,
                                 void (*stop)(void *ctx),
@@ -100,7 +102,7 @@ void lineage_committed(struct lineage *lineage,
 
 /* -- For events ---------------------------------------------------------- */
 
-/* What an event may do now (N4). */
+/* What an event may do now (lineage-4). */
 enum lineage_leave {
     LEAVE_GO, /* *needs is the commit to name, or has no space */
     LEAVE_WAIT,

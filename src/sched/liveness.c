@@ -160,7 +160,7 @@ static void put_to_sleep(struct sched *sched, struct node *node)
     vec_push(&sched->waking, node);
 }
 
-/* G1. Comes last, because it may dissolve a component. */
+/* graph-1. Comes last, because it may dissolve a component. */
 static void detach_stale(struct sched *sched, size_t base)
 {
     while (sched->waking.count > base) {

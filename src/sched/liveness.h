@@ -1,11 +1,11 @@
 /* Demand: which nodes are live.
  *
- *   L1  live_refs of a node is the number of overlaps between its outputs and
- *       the read links of live nodes.
- *   L2  A node is live iff it is a root (an effect, a materializer,
- *       provisionally demanded, demanded from outside), or a live node outside
- *       its own cycle reads from it, or another member of its cycle is live.
- *       Members of a cycle do not keep each other alive.
+ *   liveness-1  live_refs of a node is the number of overlaps between its
+ *               outputs and the read links of live nodes.
+ *   liveness-2  A node is live iff it is a root (an effect, a materializer,
+ *               provisionally demanded, demanded from outside), or a live node
+ *               outside its own cycle reads from it, or another member of its
+ *               cycle is live. Members of a cycle do not keep each other alive.
  *
  * Without cycles, the count is exact. A cycle is examined as one component:
  * strongly connected nodes are live together or not at all. */

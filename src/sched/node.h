@@ -19,7 +19,7 @@
 #include "replica/transaction.h"
 
 struct component;
-struct flight;
+struct inflight_commit;
 struct node;
 struct node_identity;
 struct persisted;
@@ -61,8 +61,8 @@ struct node_spec {
     struct value name;          /* string, for people; or absent */
     const void *group;          /* commits of this group do not wake it */
     struct node *parent; /* NULL: the running node. A child that names its
-                            parent gets no provisional demand (Y2 of
-                            sched/registry.h) */
+                            parent gets no provisional demand (node-registry-2
+                            of sched/node_registry.h) */
     bool parentless;     /* no parent, even if registered in a run */
 
     struct place *const *outputs; /* what it writes; computations only */
@@ -83,9 +83,10 @@ struct node_spec {
     bool coordinates; /* it registers other nodes, and its function can be
                          evaluated without them (sched/evaluation.h) */
     bool unshared;    /* it acts on this process: no run of another runtime
-                         replaces one of this node (sched/persistence.h, P8) */
+                         replaces one of this node (sched/persistence.h,
+                         persistence-8) */
     bool immediate; /* an effect that answers a question: debounce and throttle
-                       do not delay what it reads (sched/gates.h, T4) */
+                       do not delay what it reads (sched/gates.h, gates-4) */
 
     /* Its identity in the store, so that its runs survive the process
      * (sched/persistence.h); or NULL. */
@@ -125,7 +126,7 @@ struct gate {
     uint32_t backoff_streak;
     uint32_t hold_passes; /* backoffs in this idle episode */
     bool no_auto_debounce;
-    bool immediate; /* T4 */
+    bool immediate; /* gates-4 */
     bool rearm;     /* invalidated since the clock was last read */
     bool peer;      /* peer_until is its own, not inherited: persistence */
 };
@@ -170,7 +171,7 @@ struct node {
                               of its writers */
             bool attached; /* graph: the reads are in their places */
             bool again;    /* queued again because of a refusal, live or not */
-            bool delayed;  /* has a gate, is a materializer, hollow or behind
+            bool delayed;  /* has a gate, is a materializer, unloaded or behind
                               another node: it may have to wait */
             uint8_t place_in_queue; /* enum queue_place; queue and settle */
         };
@@ -187,11 +188,11 @@ struct node {
     bool reads_changed : 1;  /* since persistence saw them: graph */
     bool waiting : 1;        /* for a document: runner and fetching */
     bool awaits_all : 1;     /* for all requested documents: runner */
-    bool hollow : 1;         /* its documents may not be here: fetching */
+    bool unloaded : 1;       /* its documents may not be here: fetching */
     bool behind : 1;   /* reads from a node that waits for some: likewise */
     uint32_t pass;     /* the last in which it ran, the low 32 bits:
                           likewise */
-    uint64_t verified; /* sched->staled when the node and everything that
+    uint64_t verified; /* sched->stale_epoch when the node and everything that
                           it needs were last up to date */
     struct gate *gate; /* gates; or NULL */
     struct node_label *label; /* registry; or NULL */
@@ -237,7 +238,8 @@ struct node {
     struct component *component; /* the cycle that it is part of, or NULL */
     uint64_t visit;              /* stamp of the last walk */
 
-    struct chain flights; /* struct flight: commits without a verdict; runner */
+    struct chain inflight; /* struct inflight_commit: commits without a verdict;
+                              runner */
 
     /* Its children, and its siblings: registry. */
     struct chain children;
@@ -307,7 +309,7 @@ static inline void node_set_status(struct node *node, enum node_status status)
 
 /* The state of nearly every idle node: live, attached, in no queue, and clean
  * or just taken out of one. */
-static WITHIN uint64_t node_at_rest(enum node_status status)
+static ALWAYS_INLINE uint64_t node_at_rest(enum node_status status)
 {
     const struct node node = {
         .status = status,
@@ -334,8 +336,8 @@ static inline bool node_waits(const struct node *node)
     return node->state << unused == node_at_rest(NODE_INVALID) << unused;
 }
 
-/* The state of a node while it runs: clean (R1 of sched/runner.h). */
-static WITHIN uint64_t node_at_work(void)
+/* The state of a node while it runs: clean (runner-1 of sched/runner.h). */
+static ALWAYS_INLINE uint64_t node_at_work(void)
 {
     const struct node node = {
         .status = NODE_CLEAN,

@@ -46,7 +46,8 @@ static void lift(struct sched *sched, struct node *node, uint32_t height)
     }
 }
 
-/* H1 and H3 for the readers of everything above `base` on the stack. */
+/* order-1 and order-3 for the readers of everything above `base` on the
+ * stack. */
 static void lift_readers(struct sched *sched, size_t base)
 {
     while (sched->stack.count > base) {
@@ -262,7 +263,7 @@ static uint32_t floor_of(const struct node *node)
     return height;
 }
 
-/* Gives the members their heights, one above the other (H2): a member that
+/* Gives the members their heights, one above the other (order-2): a member that
  * reads from no waiting one goes first, in order of registration. */
 static void arrange(struct sched *sched, struct component *component)
 {
@@ -366,7 +367,7 @@ static void find_part(struct sched *sched, struct node *node)
     walk_backward(sched, node, node, stamp);
 }
 
-/* H1 for what a node reads. */
+/* order-1 for what a node reads. */
 static void raise_above_writers(struct sched *sched, struct node *node)
 {
     if (!node->attached) {

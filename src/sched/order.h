@@ -1,13 +1,13 @@
 /* The order of nodes: heights.
  *
- *   H1  A node is higher than each node that it reads from, unless both are in
- *       one cycle.
- *   H2  The members of a cycle share a component (a maximal strongly connected
- *       subgraph). They have different heights: the creating parent before its
- *       child, then in order of registration; where that leaves a choice, along
- *       the edges.
- *   H3  A node outside a cycle that reads from a member is higher than all
- *       members.
+ *   order-1  A node is higher than each node that it reads from, unless both
+ *            are in one cycle.
+ *   order-2  The members of a cycle share a component (a maximal strongly
+ *            connected subgraph). They have different heights: the creating
+ *            parent before its child, then in order of registration; where that
+ *            leaves a choice, along the edges.
+ *   order-3  A node outside a cycle that reads from a member is higher than all
+ *            members.
  *
  * So running nodes by height runs writers before readers, and a cycle before
  * its dependents. Heights change when edges appear, never because of data; a
@@ -38,7 +38,7 @@ void order_split(struct sched *sched, struct component *component);
 /* The height that a reader of this node must exceed. */
 uint32_t order_top(const struct node *writer);
 
-/* Checks H1 to H3 for one node. */
+/* Checks order-1 to order-3 for one node. */
 bool order_check(const struct node *node);
 
 #endif

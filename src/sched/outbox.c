@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "sched/event.h"
 
-/* Records with calls, by the space of their first commit (X2). */
+/* Records with calls, by the space of their first commit (outbox-2). */
 struct outbox_lane {
     const struct space *space; /* NULL: no store */
     struct list records;

@@ -1,13 +1,13 @@
 /* The outbox: external calls to make once a commit has landed.
  *
- *   X1  A call is made once, after the commit that asked for it has landed;
- *       never, if it did not land.
- *   X2  The calls of one transaction are made in the order of asking. Those of
- *       transactions whose first commits went to the same space are made in the
- *       order of these commits: one without a verdict delays the later ones of
- *       its space, and only those.
- *   X3  Calls are made from a step, never inside a run or a transaction, so
- *       they may do anything except step.
+ *   outbox-1  A call is made once, after the commit that asked for it has
+ *             landed; never, if it did not land.
+ *   outbox-2  The calls of one transaction are made in the order of asking.
+ *             Those of transactions whose first commits went to the same space
+ *             are made in the order of these commits: one without a verdict
+ *             delays the later ones of its space, and only those.
+ *   outbox-3  Calls are made from a step, never inside a run or a transaction,
+ *             so they may do anything except step.
  *
  * A process that ends between the landing and the call does not make it. A
  * program that needs more looks for its receipt after a restart. */

@@ -26,12 +26,12 @@ struct persisted {
     struct digest read_set; /* what the store was sent last, if `known`; */
     enum scope scope : 8;   /* likewise */
     enum action_kind kind : 8;
-    bool known;      /* P2; only together with node->reads_changed */
+    bool known;      /* persistence-2; only together with node->reads_changed */
     bool superseded; /* by another generation: not reported */
     bool doubtful;   /* the last run is recorded as failed only because a
-                        verdict is missing (P3) */
+                        verdict is missing (persistence-3) */
     bool listed;     /* in `doubts` */
-    bool registers;  /* others: its runs are its own (P8) */
+    bool registers;  /* others: its runs are its own (persistence-8) */
     bool restored;   /* and run since neither here nor by a known peer */
     uint32_t peers;  /* persistence->peers when a peer had run it after the last
                         run here, or when it was restored; 0: neither */
@@ -59,11 +59,12 @@ struct persistence {
     struct persisted_code *code;    /* the last one that was asked for */
     VEC(struct persisted *) doubts; /* NULL: is gone */
     bool answered; /* a verdict arrived since the doubts were examined */
-    struct resume *resume; /* or NULL */
-    uint32_t peers;        /* grows when peers are not to be waited for (P9) */
-    mono_ms grace;         /* 0: no waiting */
-    size_t waiting;        /* nodes that wait directly */
-    struct node_list held; /* with a peer_until; NULL: removed */
+    struct resume *resume;    /* or NULL */
+    uint32_t peers;           /* grows when peers are not to be waited for
+                                 (persistence-9) */
+    mono_ms grace;            /* 0: no waiting */
+    size_t waiting;           /* nodes that wait directly */
+    struct node_list held;    /* with a peer_until; NULL: removed */
     struct digest no_surface; /* of nodes that write nothing, once known */
     bool has_no_surface;
 };
@@ -106,19 +107,19 @@ void persisted_set_surface(struct persistence *persistence,
                            struct persisted *persisted,
                            const struct node_spec *spec);
 
-/* P4 to P7 for a node about to be registered, whose surface is not known yet.
- * True if it was restored. */
+/* persistence-4 to persistence-7 for a node about to be registered, whose
+ * surface is not known yet. True if it was restored. */
 bool resume_take(struct sched *sched,
                  struct persisted *persisted,
                  const struct node_spec *spec);
 
-/* P8: observations of other runtimes. */
+/* persistence-8: observations of other runtimes. */
 void adoption_told(void *ctx,
                    struct space *space,
                    uint64_t seq,
                    struct observation *observation);
 
-/* P9: the node has run here, or was adopted; or never will. */
+/* persistence-9: the node has run here, or was adopted; or never will. */
 void peers_over(struct sched *sched, struct node *node);
 
 /* Ends all waits for peers. */

@@ -1,5 +1,5 @@
-/* Reports runs to the store (sched/persistence.h, P1 to P3), and keeps the
- * record of each node that has an identity.
+/* Reports runs to the store (sched/persistence.h, persistence-1 to
+ * persistence-3), and keeps the record of each node that has an identity.
  *
  * A doubt costs one run after the next restart; a wrong "clean" would cost
  * correctness. So wherever the store could not know, the run is recorded as
@@ -233,8 +233,8 @@ static void add_writes(struct observation *observation,
     }
 }
 
-/* O3 of proto/observation.h. Nothing arrives while a transaction is open, so
- * what is integrated now was integrated when it read. */
+/* observation-3 of proto/observation.h. Nothing arrives while a transaction is
+ * open, so what is integrated now was integrated when it read. */
 static void add_elsewhere(struct observation *observation,
                           const struct persisted *persisted)
 {
@@ -297,7 +297,7 @@ static void set_problem(struct observation *observation, const char *problem)
     }
 }
 
-/* P2. */
+/* persistence-2. */
 static struct observation *make(struct persisted *persisted,
                                 const char *problem)
 {
@@ -329,7 +329,7 @@ static struct observation *make(struct persisted *persisted,
     return observation;
 }
 
-/* -- Doubts (P3) --------------------------------------------------------- */
+/* -- Doubts (persistence-3) ---------------------------------------------- */
 
 static bool is_told(const struct persisted *persisted)
 {
@@ -377,7 +377,7 @@ static struct doubt doubt_transaction(const struct persisted *persisted,
                                   true};
         }
     }
-    if (transaction->quick.count > 0) {
+    if (transaction->payload_writes.count > 0) {
         return (struct doubt){"a space without a store was written", false};
     }
     struct doubt doubt = {0};
@@ -398,8 +398,8 @@ static struct doubt doubt_transaction(const struct persisted *persisted,
  * it. */
 static bool has_earlier(const struct run *run)
 {
-    const struct chain_link *first = run->node->flights.first;
-    return first != NULL && (run->flight == NULL || first->next != NULL);
+    const struct chain_link *first = run->node->inflight.first;
+    return first != NULL && (run->inflight == NULL || first->next != NULL);
 }
 
 static struct doubt doubt_run(const struct persisted *persisted,
@@ -454,7 +454,7 @@ static bool settle_doubt(struct sched *sched, struct persisted *persisted)
         return false; /* the next run tells */
     }
     const struct doubt doubt = doubt_reads(persisted);
-    if (node->flights.first != NULL ||
+    if (node->inflight.first != NULL ||
         (doubt.problem != NULL && doubt.passes)) {
         return true;
     }
@@ -567,7 +567,7 @@ struct space *persistence_space(const struct node *node)
 static void on_dropped(void *ctx,
                        const struct space *space,
                        const struct observation *observation,
-                       enum observation_fate fate)
+                       enum observation_outcome outcome)
 {
     struct persisted *persisted = persisted_find(ctx,
                                                  space,
@@ -577,7 +577,7 @@ static void on_dropped(void *ctx,
     if (persisted != NULL) {
         persisted->known = false;
         persisted->superseded =
-            persisted->superseded || fate == OBSERVATION_SUPERSEDED;
+            persisted->superseded || outcome == OBSERVATION_SUPERSEDED;
     }
 }
 

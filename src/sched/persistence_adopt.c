@@ -1,5 +1,5 @@
-/* Adoption (sched/persistence.h, P8): runs of other runtimes replace own
- * runs. */
+/* Adoption (sched/persistence.h, persistence-8): runs of other runtimes replace
+ * own runs. */
 
 #include "replica/space.h"
 #include "sched/fetching.h"
@@ -31,7 +31,7 @@ static bool is_waiting(const struct node *node)
 {
     return node->kind == NODE_COMPUTATION && !node->unshared &&
            node->registered && !node->running && node_is_stale(node) &&
-           !node->asked && node->flights.first == NULL &&
+           !node->asked && node->inflight.first == NULL &&
            node->children.first == NULL;
 }
 
@@ -62,7 +62,7 @@ static bool seen_of(const struct told *told,
 
 /* Whether the value here is the one that was read, or can be derived from it:
  * nothing newer has arrived, and changes up to `seq` were seen by that run
- * (P5). */
+ * (persistence-5). */
 static bool is_current(const struct told *told,
                        const struct entity *entity,
                        uint64_t *seq)
@@ -207,8 +207,9 @@ static bool has_left_output(const struct told *told, const struct node *node)
     return false;
 }
 
-/* P11. The function reads the same places as long as they hold the same, so
- * the node's own reads tell whether something is newer than the other run. */
+/* persistence-11. The function reads the same places as long as they hold the
+ * same, so the node's own reads tell whether something is newer than the other
+ * run. */
 static void mark_overtaken(struct sched *sched,
                            struct node *node,
                            const struct told *told)

@@ -1,4 +1,4 @@
-/* Waiting for a peer (sched/persistence.h, P9).
+/* Waiting for a peer (sched/persistence.h, persistence-9).
  *
  * At the beginning of a sweep, the nodes that wait directly are found among
  * those that would run in it: a computation that other runtimes also run, that
@@ -50,7 +50,7 @@ static bool is_for_a_peer(const struct sched *sched, const struct node *node)
            node->kind == NODE_COMPUTATION && !node->unshared &&
            node->status == NODE_INVALID && !node->running && !node->asked &&
            !node->again && node->demands == 0 && node->children.first == NULL &&
-           node->flights.first == NULL && persisted->space->session != NULL &&
+           node->inflight.first == NULL && persisted->space->session != NULL &&
            is_from_elsewhere(sched, node);
 }
 

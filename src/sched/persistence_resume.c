@@ -1,4 +1,4 @@
-/* Resuming a piece (sched/persistence.h, P4 to P7). */
+/* Resuming a piece (sched/persistence.h, persistence-4 to persistence-7). */
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "sched/gates.h"
 #include "sched/graph.h"
 #include "sched/persisted.h"
-#include "sched/seeing.h"
+#include "sched/reader_mark.h"
 #include "value/object.h"
 
 /* -- The phase ----------------------------------------------------------- */
@@ -290,7 +290,7 @@ static bool find_read(struct match *match,
     return *slot != NULL;
 }
 
-/* P6. */
+/* persistence-6. */
 static bool is_newer_here(const struct resume_read *read)
 {
     const struct entity *entity = read->place->entity;
@@ -316,7 +316,7 @@ static bool look_at_places(struct match *match)
     return true;
 }
 
-/* P7. */
+/* persistence-7. */
 static void restore_gates(const struct match *match, struct node *node)
 {
     const struct resume_action *action = match->action;
@@ -336,7 +336,7 @@ static void restore_gates(const struct match *match, struct node *node)
     node->gate->no_auto_debounce = gates->no_auto_debounce;
 }
 
-/* P4 and P5. */
+/* persistence-4 and persistence-5. */
 static void restore(struct match *match, struct node *node)
 {
     const struct resume_action *action = match->action;
@@ -366,7 +366,7 @@ static void restore(struct match *match, struct node *node)
         }
         if (read.changed) {
             vec_last(&node->reads)->caused = true;
-            seeing_add_cause(node, read.place, entity->version);
+            reader_mark_add_cause(node, read.place, entity->version);
         }
     }
     restore_gates(match, node);

@@ -36,11 +36,11 @@ static struct place *unloaded_place(const struct closure *closure)
     return found;
 }
 
-/* A read that is on its way; what is hollow is known, and need not arrive. */
+/* A read that is on its way; what is unloaded is known, and need not arrive. */
 static struct place *unloaded_read(const struct node *node)
 {
     VEC_FOREACH (&node->reads, read) {
-        if (!read->place->entity->loaded && !read->place->entity->hollow) {
+        if (!read->place->entity->loaded && !read->place->entity->unloaded) {
             return read->place;
         }
     }
@@ -58,7 +58,7 @@ static bool is_loading(const struct sched *sched)
 
 /* -- From both ends ------------------------------------------------------ */
 
-/* A search for a path from stale nodes to the closure (W3). */
+/* A search for a path from stale nodes to the closure (preflight-3). */
 struct search {
     struct sched *sched;
     struct node *self;

@@ -1,17 +1,17 @@
 /* The consistency gate: whether what a handler will read is up to date.
  *
- *   W1  The closure of an event is what its handler declares, and for a pure
- *       handler also what it read the last time.
- *   W2  The gate is open if every document of the closure is here, and no node
- *       that is stale or that waits for a document leads to anything in the
- *       closure.
- *   W3  The search goes from both ends, in alternating steps: from stale nodes
- *       along their readers, and from the writers of the closure along their
- *       reads. It costs as much as the smaller side, and nothing if nothing is
- *       stale.
- *   W4  Work opens a closed gate: demand is lent to the writers of the closure
- *       until the end of the pass. Or it opens at a time, or when a document
- *       arrives; the result says which. */
+ *   preflight-1  The closure of an event is what its handler declares, and for
+ *                a pure handler also what it read the last time.
+ *   preflight-2  The gate is open if every document of the closure is here, and
+ *                no node that is stale or that waits for a document leads to
+ *                anything in the closure.
+ *   preflight-3  The search goes from both ends, in alternating steps: from
+ *                stale nodes along their readers, and from the writers of the
+ *                closure along their reads. It costs as much as the smaller
+ *                side, and nothing if nothing is stale.
+ *   preflight-4  Work opens a closed gate: demand is lent to the writers of the
+ *                closure until the end of the pass. Or it opens at a time, or
+ *                when a document arrives; the result says which. */
 
 #ifndef SCHED_PREFLIGHT_H
 #define SCHED_PREFLIGHT_H

@@ -85,8 +85,8 @@ void queue_take_out(struct sched *sched, struct node *node)
     case QUEUE_GATED:
         remove_gated(sched, node);
         break;
-    case QUEUE_ALONE:
-        sched->alone = NULL;
+    case QUEUE_SINGLE:
+        sched->single = NULL;
         break;
     }
     node_set_place(node, QUEUE_NONE);
@@ -100,39 +100,40 @@ static inline void push(struct sched *sched, struct node *node, unsigned queue)
 
 void queue_push(struct sched *sched, struct node *node)
 {
-    if (UNLIKELY(sched->alone != NULL)) {
-        push(sched, sched->alone, sched->current);
-        sched->alone = NULL;
+    if (UNLIKELY(sched->single != NULL)) {
+        push(sched, sched->single, sched->current);
+        sched->single = NULL;
     }
     push(sched, node, sched->current);
 }
 
-static void note_late(struct sched *sched)
+static void note_deferred(struct sched *sched)
 {
-    sched->late = true;
-    sched->passed = 0;
+    sched->has_deferred = true;
+    sched->clean_below = 0;
 }
 
 void queue_look_later(struct sched *sched)
 {
-    sched->passed = 0;
-    sched->late = !bucket_queue_is_empty(&sched->queues[1 - sched->current]) ||
-                  !list_is_empty(&sched->idle_materializers);
+    sched->clean_below = 0;
+    sched->has_deferred =
+        !bucket_queue_is_empty(&sched->queues[1 - sched->current]) ||
+        !list_is_empty(&sched->idle_materializers);
 }
 
 /* The queue for a node that may run. What the sweep has passed already waits
  * for the next one. */
 static void put(struct sched *sched, struct node *node)
 {
-    if (UNLIKELY(sched->in_pass && node->height < sched->floor)) {
+    if (UNLIKELY(sched->in_pass && node->height < sched->sweep_floor)) {
         push(sched, node, 1 - sched->current);
-        note_late(sched);
+        note_deferred(sched);
     } else {
         queue_put(sched, node);
     }
 }
 
-void queue_put_late(struct sched *sched, struct node *node)
+void queue_put_deferred(struct sched *sched, struct node *node)
 {
     if (node->gate != NULL) {
         queue_remove(sched, node);
@@ -147,7 +148,7 @@ void queue_put_late(struct sched *sched, struct node *node)
     if (node->materializer) {
         list_node_init(&node->item.links);
         list_push_back(&sched->idle_materializers, &node->item.links);
-        note_late(sched);
+        note_deferred(sched);
         node_set_place(node, QUEUE_IDLE);
         return;
     }
@@ -188,8 +189,8 @@ void queue_release_due(struct sched *sched)
 void queue_empty_sweep(struct sched *sched, struct node_list *out)
 {
     struct bucket_queue *queue = this_sweep(sched);
-    if (sched->alone != NULL) {
-        struct node *alone = sched->alone;
+    if (sched->single != NULL) {
+        struct node *alone = sched->single;
         queue_take_out(sched, alone);
         vec_push(&out->at, alone);
     }
@@ -204,13 +205,13 @@ bool queue_next_sweep(struct sched *sched)
 {
     /* Nodes that were lowered below the cursor are still in this sweep's
      * queue. */
-    if (sched->alone == NULL && bucket_queue_is_empty(this_sweep(sched))) {
+    if (sched->single == NULL && bucket_queue_is_empty(this_sweep(sched))) {
         sched->current = 1 - sched->current;
     }
     sched->cursor = 0;
-    sched->floor = 0;
+    sched->sweep_floor = 0;
     queue_look_later(sched);
-    return sched->alone != NULL || !bucket_queue_is_empty(this_sweep(sched));
+    return sched->single != NULL || !bucket_queue_is_empty(this_sweep(sched));
 }
 
 bool queue_admit_materializers(struct sched *sched)

@@ -1,13 +1,14 @@
 /* The nodes that wait to run, by the reason why they wait.
  *
- *   K1  A node is in at most one queue. It is in one if it is registered, stale
- *       and live, or has to run again after a refusal. Exceptions: a node that
- *       is running or was just examined may be in none; a node that has become
- *       clean or dormant may still be in one, so it is checked again when it is
- *       taken out.
- *   K2  Gated nodes are not eligible yet; the heap knows the first of them.
- *   K3  Materializers wait for all other nodes, unless a node that is about to
- *       run reads what they may write. */
+ *   queue-1  A node is in at most one queue. It is in one if it is registered,
+ *            stale and live, or has to run again after a refusal. Exceptions: a
+ *            node that is running or was just examined may be in none; a node
+ *            that has become clean or dormant may still be in one, so it is
+ *            checked again when it is taken out.
+ *   queue-2  Gated nodes are not eligible yet; the heap knows the first of
+ *            them.
+ *   queue-3  Materializers wait for all other nodes, unless a node that is
+ *            about to run reads what they may write. */
 
 #ifndef SCHED_QUEUE_H
 #define SCHED_QUEUE_H
@@ -16,7 +17,7 @@
 
 /* Puts a node into its queue, if it has to run. Called at every change that
  * could cause that. */
-COLD void queue_put_late(struct sched *sched, struct node *node); /* slow
+COLD void queue_put_deferred(struct sched *sched, struct node *node); /* slow
                                                                      path */
 
 void queue_push(struct sched *sched, struct node *node); /* slow path */
@@ -26,10 +27,10 @@ void queue_push(struct sched *sched, struct node *node); /* slow path */
  * it. */
 static inline void queue_put(struct sched *sched, struct node *node)
 {
-    if (sched->alone == NULL &&
+    if (sched->single == NULL &&
         bucket_queue_is_empty(&sched->queues[sched->current])) {
-        sched->alone = node;
-        node_set_place(node, QUEUE_ALONE);
+        sched->single = node;
+        node_set_place(node, QUEUE_SINGLE);
     } else {
         queue_push(sched, node);
     }
@@ -42,8 +43,8 @@ static inline void queue_consider(struct sched *sched, struct node *node)
         return;
     }
     if (UNLIKELY(node->delayed ||
-                 (sched->in_pass && node->height < sched->floor))) {
-        queue_put_late(sched, node);
+                 (sched->in_pass && node->height < sched->sweep_floor))) {
+        queue_put_deferred(sched, node);
     } else if (node->place_in_queue == QUEUE_NONE) {
         queue_put(sched, node);
     }
@@ -71,7 +72,7 @@ void queue_release_due(struct sched *sched);
  * cursor. */
 static inline struct node *queue_pop(struct sched *sched)
 {
-    struct node *node = sched->alone;
+    struct node *node = sched->single;
     if (node == NULL || UNLIKELY(node->height < sched->cursor)) {
         struct bucket_queue *queue = &sched->queues[sched->current];
         struct bucket_item *item = bucket_queue_pop_low(queue, sched->cursor);
@@ -83,12 +84,12 @@ static inline struct node *queue_pop(struct sched *sched)
         }
         node = CONTAINER_OF(item, struct node, item);
     } else {
-        sched->alone = NULL;
+        sched->single = NULL;
     }
     node_set_place(node, QUEUE_NONE);
     sched->cursor = node->height;
-    sched->floor = node->height + 1;
-    sched->passed = UNLIKELY(sched->late) ? 0 : sched->floor;
+    sched->sweep_floor = node->height + 1;
+    sched->clean_below = UNLIKELY(sched->has_deferred) ? 0 : sched->sweep_floor;
     sched->counters.pops++;
     return node;
 }
@@ -108,7 +109,7 @@ void queue_look_later(struct sched *sched);
 /* Whether this sweep and the next one are empty. */
 static inline bool queue_has_no_sweep(const struct sched *sched)
 {
-    return sched->alone == NULL && bucket_queue_is_empty(&sched->queues[0]) &&
+    return sched->single == NULL && bucket_queue_is_empty(&sched->queues[0]) &&
            bucket_queue_is_empty(&sched->queues[1]);
 }
 

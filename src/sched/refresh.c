@@ -32,7 +32,7 @@ static bool can_run(const struct run *run, struct node *node)
             (!node->gate->rearm && gates_needed_at(node) <= sched->now)) &&
            !node_is_exhausted(node, sched->pass, SCHED_RUNS_MAX) &&
            !is_newborn(run, node) &&
-           !(UNLIKELY(node->hollow || node->behind) &&
+           !(UNLIKELY(node->unloaded || node->behind) &&
              fetching_holds(run->sched, node, false));
 }
 
@@ -44,7 +44,7 @@ static bool needs_look(const struct sched *sched,
                        uint64_t stamp)
 {
     if (LIKELY(node->status == NODE_CLEAN)) {
-        return node->verified != sched->staled &&
+        return node->verified != sched->stale_epoch &&
                !run_has_passed(sched, node) && !node->running &&
                node->visit != stamp;
     }
@@ -71,10 +71,10 @@ static struct node *next_needed(const struct sched *sched,
     return NULL;
 }
 
-/* P6 of settle.h. A handler and a view on a transaction are not abandoned for
- * that: they have no turn that would come again by itself. What the outermost
- * run has read is read again, so the limit is a fraction of that: otherwise a
- * long list would take quadratic time. */
+/* settle-6 of settle.h. A handler and a view on a transaction are not abandoned
+ * for that: they have no turn that would come again by itself. What the
+ * outermost run has read is read again, so the limit is a fraction of that:
+ * otherwise a long list would take quadratic time. */
 static bool can_pause(const struct run *run)
 {
     const struct sched *sched = run->sched;
@@ -86,17 +86,17 @@ static bool can_pause(const struct run *run)
         outermost = run;
     }
     return outermost->transaction->reads.count / SCHED_BURST_SHARE <=
-               sched->flights - sched->burst_from ||
+               sched->inflight - sched->burst_from ||
            settle_is_interrupted(sched);
 }
 
 static void unwind(struct sched *sched)
 {
     sched->unwinding = true;
-    sched->swift = false;
+    sched->can_run_fast = false;
     sched->cursor = 0;
-    sched->floor = 0;
-    sched->passed = 0;
+    sched->sweep_floor = 0;
+    sched->clean_below = 0;
 }
 
 /* Runs a node inside the read. If that would be too deep, or the pass has to
@@ -159,7 +159,7 @@ static void refresh(struct run *run, struct node *writer, uint64_t stamp)
         }
         struct node *needed = next_needed(sched, top, stamp);
         if (needed == NULL) {
-            node->verified = sched->staled;
+            node->verified = sched->stale_epoch;
             sched->frames.count--;
             continue;
         }

@@ -1,4 +1,4 @@
-/* Refresh: bringing what is read up to date, inside the read (R2 of
+/* Refresh: bringing what is read up to date, inside the read (runner-2 of
  * sched/runner.h).
  *
  * In a pass by height, a writer has run before its readers, so a refresh

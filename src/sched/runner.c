@@ -4,7 +4,8 @@
 
 #include "base/mem.h"
 #include "replica/draft.h"
-#include "replica/quick.h"
+#include "replica/payload_write.h"
+#include "sched/convergence.h"
 #include "sched/evaluation.h"
 #include "sched/fetching.h"
 #include "sched/gates.h"
@@ -15,13 +16,12 @@
 #include "sched/labels.h"
 #include "sched/lineage.h"
 #include "sched/liveness.h"
+#include "sched/node_registry.h"
 #include "sched/persistence.h"
 #include "sched/queue.h"
+#include "sched/reader_mark.h"
 #include "sched/refresh.h"
-#include "sched/registry.h"
 #include "sched/scopes.h"
-#include "sched/seeing.h"
-#include "sched/settling.h"
 #include "sched/validator.h"
 #include "sched/waiting.h"
 #include "value/compare.h"
@@ -29,8 +29,8 @@
 /* -- Commits in flight --------------------------------------------------- */
 
 /* What must be known when the verdict arrives. */
-struct flight {
-    struct chain_link of_node; /* in its flights */
+struct inflight_commit {
+    struct chain_link of_node; /* in its list of commits in flight */
     struct list_node node;     /* idle, or lost */
     struct sched *sched;       /* NULL: disposed of */
     struct node *owner;        /* NULL: removed */
@@ -47,19 +47,19 @@ static void release_causes(struct cause *causes, size_t count)
     }
 }
 
-static void flight_end(struct flight *flight)
+static void inflight_end(struct inflight_commit *inflight)
 {
-    struct sched *sched = flight->sched;
-    release_causes(flight->causes.at, flight->causes.count);
-    vec_clear(&flight->causes);
-    lineage_unref(flight->lineage);
-    flight->lineage = NULL;
-    flight->owner = NULL;
-    flight->expected = 0;
-    flight->answers = 0;
-    chain_remove(&flight->of_node);
-    list_move_back(&sched->idle_flights, &flight->node);
-    sched->flights--;
+    struct sched *sched = inflight->sched;
+    release_causes(inflight->causes.at, inflight->causes.count);
+    vec_clear(&inflight->causes);
+    lineage_unref(inflight->lineage);
+    inflight->lineage = NULL;
+    inflight->owner = NULL;
+    inflight->expected = 0;
+    inflight->answers = 0;
+    chain_remove(&inflight->of_node);
+    list_move_back(&sched->idle_inflight, &inflight->node);
+    sched->inflight--;
 }
 
 static void restore_causes(struct sched *sched,
@@ -82,7 +82,7 @@ static void report(struct sched *sched,
     }
 }
 
-/* R4. */
+/* runner-4. */
 static void take_refusal(struct sched *sched,
                          struct node *node,
                          const struct err_detail *detail,
@@ -117,24 +117,24 @@ static void take_refusal(struct sched *sched,
     invalidation_mark_again(sched, node);
 }
 
-static void flight_free(struct flight *flight)
+static void inflight_free(struct inflight_commit *inflight)
 {
-    lineage_unref(flight->lineage);
-    vec_release(&flight->causes);
-    mem_free(flight, sizeof *flight);
+    lineage_unref(inflight->lineage);
+    vec_release(&inflight->causes);
+    mem_free(inflight, sizeof *inflight);
 }
 
 static void on_settled(void *ctx, const struct verdict *verdict)
 {
-    struct flight *flight = ctx;
-    struct node *node = flight->owner;
-    const bool last = ++flight->answers == flight->expected;
-    if (UNLIKELY(flight->lineage != NULL)) {
-        lineage_answer(flight->lineage, verdict->err);
+    struct inflight_commit *inflight = ctx;
+    struct node *node = inflight->owner;
+    const bool last = ++inflight->answers == inflight->expected;
+    if (UNLIKELY(inflight->lineage != NULL)) {
+        lineage_answer(inflight->lineage, verdict->err);
     }
-    if (UNLIKELY(flight->sched == NULL)) {
+    if (UNLIKELY(inflight->sched == NULL)) {
         if (last) {
-            flight_free(flight);
+            inflight_free(inflight);
         }
         return;
     }
@@ -144,37 +144,38 @@ static void on_settled(void *ctx, const struct verdict *verdict)
         if (UNLIKELY(verdict->err != ERR_OK && node_persisted(node) != NULL)) {
             persistence_refused(node);
         }
-        take_refusal(flight->sched,
+        take_refusal(inflight->sched,
                      node,
                      &detail,
-                     flight->causes.at,
-                     flight->causes.count);
+                     inflight->causes.at,
+                     inflight->causes.count);
     }
     if (last) {
-        persistence_answered(flight->sched);
-        flight_end(flight);
+        persistence_answered(inflight->sched);
+        inflight_end(inflight);
     }
 }
 
-static struct flight *flight_begin(struct sched *sched, struct run *run)
+static struct inflight_commit *inflight_begin(struct sched *sched,
+                                              struct run *run)
 {
-    struct list_node *idle = list_pop_front(&sched->idle_flights);
-    struct flight *flight;
+    struct list_node *idle = list_pop_front(&sched->idle_inflight);
+    struct inflight_commit *inflight;
     if (idle != NULL) {
-        flight = CONTAINER_OF(idle, struct flight, node);
+        inflight = CONTAINER_OF(idle, struct inflight_commit, node);
     } else {
-        flight = mem_alloc_zero(sizeof *flight);
-        list_node_init(&flight->node);
-        flight->sched = sched;
+        inflight = mem_alloc_zero(sizeof *inflight);
+        list_node_init(&inflight->node);
+        inflight->sched = sched;
     }
-    flight->owner = run->node;
-    chain_push(&run->node->flights, &flight->of_node);
-    sched->flights++;
+    inflight->owner = run->node;
+    chain_push(&run->node->inflight, &inflight->of_node);
+    sched->inflight++;
     VEC_FOREACH (&run->causes, cause) {
         struct cause copy = {place_ref(cause->place), cause->version};
-        vec_push(&flight->causes, copy);
+        vec_push(&inflight->causes, copy);
     }
-    return flight;
+    return inflight;
 }
 
 /* -- Removal of nodes ---------------------------------------------------- */
@@ -189,31 +190,33 @@ void runner_forget(struct sched *sched, struct node *node)
         waiting_forget(sched, node);
         fetching_forget(sched, node);
     }
-    CHAIN_FOREACH(&node->flights, link)
+    CHAIN_FOREACH(&node->inflight, link)
     {
-        struct flight *flight = CONTAINER_OF(link, struct flight, of_node);
-        flight->owner = NULL;
+        struct inflight_commit *inflight =
+            CONTAINER_OF(link, struct inflight_commit, of_node);
+        inflight->owner = NULL;
         chain_remove(link);
-        list_push_back(&sched->lost_flights, &flight->node);
+        list_push_back(&sched->lost_inflight, &inflight->node);
     }
 }
 
 void runner_release(struct sched *sched)
 {
     vec_release(&sched->waiting);
-    for (struct list_node *at = list_pop_front(&sched->idle_flights);
+    for (struct list_node *at = list_pop_front(&sched->idle_inflight);
          at != NULL;
-         at = list_pop_front(&sched->idle_flights)) {
-        flight_free(CONTAINER_OF(at, struct flight, node));
+         at = list_pop_front(&sched->idle_inflight)) {
+        inflight_free(CONTAINER_OF(at, struct inflight_commit, node));
     }
     /* Their verdicts are still to come. */
-    for (struct list_node *at = list_pop_front(&sched->lost_flights);
+    for (struct list_node *at = list_pop_front(&sched->lost_inflight);
          at != NULL;
-         at = list_pop_front(&sched->lost_flights)) {
-        struct flight *flight = CONTAINER_OF(at, struct flight, node);
-        release_causes(flight->causes.at, flight->causes.count);
-        vec_clear(&flight->causes);
-        flight->sched = NULL;
+         at = list_pop_front(&sched->lost_inflight)) {
+        struct inflight_commit *inflight =
+            CONTAINER_OF(at, struct inflight_commit, node);
+        release_causes(inflight->causes.at, inflight->causes.count);
+        vec_clear(&inflight->causes);
+        inflight->sched = NULL;
     }
     VEC_FOREACH (&sched->runs, run) {
         transaction_release((*run)->transaction);
@@ -225,11 +228,11 @@ void runner_release(struct sched *sched)
 
 /* -- Reading ------------------------------------------------------------- */
 
-enum err run_read_any(struct run *run,
-                      struct place *place,
-                      enum read_kind kind,
-                      unsigned flags,
-                      struct value *out)
+enum err run_read_slow(struct run *run,
+                       struct place *place,
+                       enum read_kind kind,
+                       unsigned flags,
+                       struct value *out)
 {
     struct sched *sched = run->sched;
     if (LIKELY(!run->dry && (run->view == NULL || run->viewer != NULL))) {
@@ -336,9 +339,9 @@ void runner_prepare(struct sched *sched)
     (void)run_new(sched, 0);
 }
 
-static WITHIN struct run *take(struct sched *sched,
-                               struct node *node,
-                               uint32_t depth)
+static ALWAYS_INLINE struct run *take(struct sched *sched,
+                                      struct node *node,
+                                      uint32_t depth)
 {
     struct run *run = LIKELY(depth < sched->runs.count) ? sched->runs.at[depth]
                                                         : run_new(sched, depth);
@@ -357,7 +360,7 @@ struct run *run_take(struct sched *sched, struct node *node, uint32_t depth)
     return take(sched, node, depth);
 }
 
-static WITHIN void put_back(struct run *run)
+static ALWAYS_INLINE void put_back(struct run *run)
 {
     struct node *node = run->node;
     if (UNLIKELY(run->transaction->state == TRANSACTION_OPEN)) {
@@ -389,7 +392,8 @@ void run_put(struct run *run)
     put_back(run);
 }
 
-static WITHIN struct run *run_begin(struct sched *sched, struct node *node)
+static ALWAYS_INLINE struct run *run_begin(struct sched *sched,
+                                           struct node *node)
 {
     struct run *run =
         take(sched, node, sched->run != NULL ? sched->run->depth + 1 : 0);
@@ -408,12 +412,12 @@ static WITHIN struct run *run_begin(struct sched *sched, struct node *node)
         invalidation_clear_causes(node); /* of a first run that had to wait */
     }
     take_causes(run, node);
-    node_set_status(node, NODE_CLEAN); /* R1 */
+    node_set_status(node, NODE_CLEAN); /* runner-1 */
     node->again = false;
     node->asked = false;
     node->running = true;
-    run->world = sched->world;
-    run->staled = sched->staled;
+    run->change_epoch = sched->change_epoch;
+    run->stale_epoch = sched->stale_epoch;
     node_count_run(node, sched->pass);
     if (UNLIKELY(gates_is_backing_off(node))) {
         vec_push(&sched->recovering, node);
@@ -422,11 +426,11 @@ static WITHIN struct run *run_begin(struct sched *sched, struct node *node)
 }
 
 /* Watches for the verdict. */
-static void watch_fate(struct run *run)
+static void watch_verdict(struct run *run)
 {
-    run->flight = flight_begin(run->sched, run);
+    run->inflight = inflight_begin(run->sched, run);
     run->transaction->watch.settled = on_settled;
-    run->transaction->watch.ctx = run->flight;
+    run->transaction->watch.ctx = run->inflight;
 }
 
 static inline void open_transaction(struct run *run)
@@ -441,7 +445,7 @@ static inline void open_transaction(struct run *run)
     transaction->cause_count = run->causes.count;
     transaction->watch.settled = NULL;
     if (UNLIKELY(sched->replica->sessions > 0)) {
-        watch_fate(run);
+        watch_verdict(run);
     }
 }
 
@@ -466,8 +470,8 @@ static inline bool is_within_surface(const struct run *run)
     const struct node *node = run->node;
     const struct transaction *transaction = run->transaction;
     return node->kind == NODE_EFFECT || node->materializer ||
-           (transaction->quick.count == 1 && node->write_count > 0 &&
-            transaction->quick.at[0].place->writers.first ==
+           (transaction->payload_writes.count == 1 && node->write_count > 0 &&
+            transaction->payload_writes.at[0].place->writers.first ==
                 &node->writes->in_place);
 }
 
@@ -489,13 +493,13 @@ COLD static void check_surface(struct run *run)
 }
 
 /* The verdicts are still to come, or have arrived already. */
-COLD static void leave_flight(struct run *run)
+COLD static void leave_inflight(struct run *run)
 {
-    struct flight *flight = run->flight;
-    run->flight = NULL;
-    flight->expected = run->sched->own_commits;
-    if (flight->answers >= flight->expected) {
-        flight_end(flight);
+    struct inflight_commit *inflight = run->inflight;
+    run->inflight = NULL;
+    inflight->expected = run->sched->own_commits;
+    if (inflight->answers >= inflight->expected) {
+        inflight_end(inflight);
     }
 }
 
@@ -508,7 +512,7 @@ static enum run_outcome wait(struct run *run)
     if (!node->waiting) {
         vec_push(&sched->waiting, node);
         node->waiting = true;
-        sched->swift = false;
+        sched->can_run_fast = false;
     }
     for (size_t i = 0; i < run->causes.count; i++) {
         invalidation_keep_cause(node,
@@ -535,7 +539,7 @@ COLD static enum run_outcome wait_to_write(struct run *run)
     return wait(run);
 }
 
-static enum run_outcome commit_any(struct run *run)
+static enum run_outcome commit_slow(struct run *run)
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
@@ -548,14 +552,14 @@ static enum run_outcome commit_any(struct run *run)
     sched->committing = node;
     sched->own_version = 0;
     sched->own_commits = 0;
-    if (UNLIKELY(sched->replica->sessions > 0 && run->flight == NULL)) {
-        watch_fate(run); /* the first store was opened while it ran */
+    if (UNLIKELY(sched->replica->sessions > 0 && run->inflight == NULL)) {
+        watch_verdict(run); /* the first store was opened while it ran */
     }
     struct lineage *lineage = NULL;
     if (UNLIKELY(run->transaction->launched != NULL)) {
         lineage = lineage_take(run->transaction);
-        if (run->flight != NULL) {
-            run->flight->lineage = lineage_ref(lineage);
+        if (run->inflight != NULL) {
+            run->inflight->lineage = lineage_ref(lineage);
         }
     }
     const bool persistent = UNLIKELY(node_persisted(node) != NULL);
@@ -585,43 +589,43 @@ static enum run_outcome commit_any(struct run *run)
         if (UNLIKELY(!is_within_surface(run))) {
             check_surface(run);
         }
-        if (run->flight == NULL || sched->own_commits == 0) { /* no verdict */
+        if (run->inflight == NULL || sched->own_commits == 0) { /* no verdict */
             node->attempts = 0;
             node->conflicts = 0;
         }
     }
-    if (UNLIKELY(run->flight != NULL)) {
-        leave_flight(run);
+    if (UNLIKELY(run->inflight != NULL)) {
+        leave_inflight(run);
     }
     return err == ERR_OK ? OUTCOME_COMMITTED : OUTCOME_REFUSED;
 }
 
 /* Whether no subscriber could tell if there was a notification, and no verdict
  * is to be awaited. */
-static inline bool is_straight(const struct run *run)
+static inline bool is_direct(const struct run *run)
 {
     const struct sched *sched = run->sched;
     const struct node *node = run->node;
-    return quick_is_straight(run->transaction, &sched->subscriber) &&
+    return payload_write_is_direct(run->transaction, &sched->subscriber) &&
            node_group(node) == NULL && sched->hooks.trigger == NULL &&
            is_within_surface(run);
 }
 
-static WITHIN enum run_outcome commit(struct run *run)
+static ALWAYS_INLINE enum run_outcome commit(struct run *run)
 {
     struct node *node = run->node;
     struct transaction *transaction = run->transaction;
-    if (LIKELY(is_straight(run))) {
-        struct place *place = transaction->quick.at[0].place;
-        if (quick_commit_straight(transaction)) {
+    if (LIKELY(is_direct(run))) {
+        struct place *place = transaction->payload_writes.at[0].place;
+        if (payload_write_commit(transaction)) {
             run->version = place->entity->version;
-            seeing_write(run->sched, node, place, run->version);
+            reader_mark_write(run->sched, node, place, run->version);
         }
-    } else if (transaction->quick.count == 0 && !transaction->has_more &&
-               LIKELY(node_persisted(node) == NULL)) {
+    } else if (transaction->payload_writes.count == 0 &&
+               !transaction->has_more && LIKELY(node_persisted(node) == NULL)) {
         transaction_close(transaction, TRANSACTION_COMMITTED); /* an effect */
     } else {
-        return commit_any(run);
+        return commit_slow(run);
     }
     node->attempts = 0;
     node->conflicts = 0;
@@ -636,7 +640,7 @@ static void give_up(struct run *run)
     transaction_abort(run->transaction);
     if (node->status == NODE_CLEAN) {
         node_set_status(node, run->was);
-        run->sched->staled++;
+        run->sched->stale_epoch++;
     }
     for (size_t i = 0; i < run->causes.count; i++) {
         invalidation_mark(run->sched,
@@ -668,16 +672,17 @@ COLD static void find_unseen(struct run *run)
     }
 }
 
-/* R1. Only nested runs, and changes while the run was suspended, can change
- * anything. Changes of its own change group do not count, which only the links
- * know. */
+/* runner-1. Only nested runs, and changes while the run was suspended, can
+ * change anything. Changes of its own change group do not count, which only the
+ * links know. */
 static inline void look_at_meanwhile(struct run *run)
 {
     struct node *node = run->node;
     if (UNLIKELY(node->causes.count > 0)) {
         invalidation_drop_seen(node);
     }
-    if (UNLIKELY(run->world != run->sched->world) && node_group(node) == NULL) {
+    if (UNLIKELY(run->change_epoch != run->sched->change_epoch) &&
+        node_group(node) == NULL) {
         find_unseen(run);
     }
 }
@@ -702,7 +707,7 @@ COLD static enum run_outcome end_by_result(struct run *run,
 {
     struct sched *sched = run->sched;
     struct node *node = run->node;
-    if (UNLIKELY(!node->registered)) { /* Y3 of registry.h */
+    if (UNLIKELY(!node->registered)) { /* node-registry-3 of node_registry.h */
         transaction_abort(run->transaction);
         return OUTCOME_DROPPED;
     }
@@ -732,9 +737,9 @@ COLD static enum run_outcome end_by_result(struct run *run,
     if (UNLIKELY(node_persisted(node) != NULL)) {
         persistence_failed(run);
     }
-    report(sched, node, &run->detail); /* R3 */
+    report(sched, node, &run->detail); /* runner-3 */
     if (node->component != NULL) {
-        settling_run_failed(sched, node);
+        convergence_run_failed(sched, node);
     }
     return OUTCOME_FAILED;
 }
@@ -763,7 +768,7 @@ void runner_rest(const struct run *run)
         return; /* the validator still needs it */
     }
     if (!node->registered) {
-        registry_free(sched, node); /* it was removed while it ran */
+        node_registry_free(sched, node); /* it was removed while it ran */
         return;
     }
     if (!node->attached) {
@@ -772,8 +777,8 @@ void runner_rest(const struct run *run)
     if (node->provisional != 0) {
         expire_provisional(sched, node);
     }
-    if (node->status == NODE_CLEAN && run->staled == sched->staled) {
-        node->verified = sched->staled;
+    if (node->status == NODE_CLEAN && run->stale_epoch == sched->stale_epoch) {
+        node->verified = sched->stale_epoch;
     }
     queue_consider(sched, node);
 }
@@ -798,9 +803,9 @@ static void run_end(struct run *run, enum run_result result)
     } else {
         outcome = end_by_result(run, result);
     }
-    if (run->flight != NULL) { /* not committed */
-        flight_end(run->flight);
-        run->flight = NULL;
+    if (run->inflight != NULL) { /* not committed */
+        inflight_end(run->inflight);
+        run->inflight = NULL;
     }
     node->running = false;
     if (LIKELY(outcome != OUTCOME_WAITED)) {
@@ -823,8 +828,9 @@ static void run_end(struct run *run, enum run_result result)
     put_back(run);
     if (LIKELY(node->state == node_at_rest(NODE_CLEAN) &&
                node->provisional == 0)) {
-        if (run->staled == sched->staled) {
-            node->verified = sched->staled; /* what it read was up to date */
+        if (run->stale_epoch == sched->stale_epoch) {
+            node->verified = sched->stale_epoch; /* what it read was up to
+                                                    date */
         }
         return;
     }
@@ -834,8 +840,8 @@ static void run_end(struct run *run, enum run_result result)
 void runner_run(struct sched *sched, struct node *node)
 {
     queue_remove(sched, node);
-    runner_bring_near(&sched->records[(sched->run_number + 2) % SCHED_RECORDS],
-                      node);
+    runner_prefetch(&sched->records[(sched->run_number + 2) % SCHED_RECORDS],
+                    node);
     if (UNLIKELY(node->waiting)) {
         waiting_forget(sched, node); /* unless it has to wait again */
     }

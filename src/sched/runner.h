@@ -1,20 +1,21 @@
 /* The runner: one run is one transaction.
  *
- *   R1  A node is clean from the moment its run begins: a change of something
- *       that the run has already read makes it invalid again.
- *   R2  A read is up to date. If a writer of the place, or something that the
- *       writer needs, has to run, it runs first, inside the read, in a
- *       transaction of its own. Exceptions: it is not eligible yet; it is
- *       running already; this very run has created it. Beyond SCHED_NESTING_MAX
- *       levels, the runs are abandoned, and run again in order.
- *   R3  A run that fails leaves nothing but its reads: they wake the node
- *       again, together with those of the run before.
- *   R4  A commit that is refused because of a conflict is tried again, with its
- *       causes, as often as it takes; another failure at most
- *       SCHED_ATTEMPTS_MAX times, and a permanent one never.
- *   R5  At most one run is in progress, apart from the nesting of R2, and it
- *       ends before its function returns: longer work is a task
- *       (runtime/task.h).
+ *   runner-1  A node is clean from the moment its run begins: a change of
+ *             something that the run has already read makes it invalid again.
+ *   runner-2  A read is up to date. If a writer of the place, or something that
+ *             the writer needs, has to run, it runs first, inside the read, in
+ *             a transaction of its own. Exceptions: it is not eligible yet; it
+ *             is running already; this very run has created it. Beyond
+ *             SCHED_NESTING_MAX levels, the runs are abandoned, and run again
+ *             in order.
+ *   runner-3  A run that fails leaves nothing but its reads: they wake the node
+ *             again, together with those of the run before.
+ *   runner-4  A commit that is refused because of a conflict is tried again,
+ *             with its causes, as often as it takes; another failure at most
+ *             SCHED_ATTEMPTS_MAX times, and a permanent one never.
+ *   runner-5  At most one run is in progress, apart from the nesting of
+ *             runner-2, and it ends before its function returns: longer work is
+ *             a task (runtime/task.h).
  *
  * A node's function may call the functions below. */
 
@@ -33,8 +34,8 @@ struct run {
     struct transaction *transaction;
     struct run *outer; /* the run whose read this run is nested in, or NULL */
     uint64_t number;
-    uint64_t world;  /* sched->world at the beginning, */
-    uint64_t staled; /* and sched->staled */
+    uint64_t change_epoch; /* sched->change_epoch at the beginning, */
+    uint64_t stale_epoch;  /* and sched->stale_epoch */
     uint32_t depth;
     enum node_status was; /* the node's status before */
     mono_ms began;
@@ -46,7 +47,7 @@ struct run {
                                  (sched/evaluation.h): thrown away, too; or
                                  NULL */
     struct run *viewer;       /* then: the handler's run; or NULL */
-    struct flight *flight;
+    struct inflight_commit *inflight;
     VEC_SMALL(struct cause)
     causes;                   /* taken from the node; always has room for
                                  RUN_FEW_CAUSES */
@@ -76,19 +77,19 @@ static inline bool run_writer_is_fresh(const struct sched *sched,
     const struct node *writer =
         ((const struct write_link *)(const void *)link)->node;
     return link->next == NULL && writer->status == NODE_CLEAN &&
-           ((writer->counted && writer->height < sched->passed) ||
-            writer->verified == sched->staled);
+           ((writer->counted && writer->height < sched->clean_below) ||
+            writer->verified == sched->stale_epoch);
 }
 
 /* The slow path of run_read. */
-COLD enum err run_read_any(struct run *run,
-                           struct place *place,
-                           enum read_kind kind,
-                           unsigned flags,
-                           struct value *out);
+COLD enum err run_read_slow(struct run *run,
+                            struct place *place,
+                            enum read_kind kind,
+                            unsigned flags,
+                            struct value *out);
 
-/* Reads a place (R2), new. OK, NOT_FOUND or TYPE, like transaction_read. STALE:
- * not known now; return RUN_AGAIN. CLEARANCE: not cleared to read it
+/* Reads a place (runner-2), new. OK, NOT_FOUND or TYPE, like transaction_read.
+ * STALE: not known now; return RUN_AGAIN. CLEARANCE: not cleared to read it
  * (sched/labels.h); the run fails, whatever it returns. GIVEN_UP: the value
  * cannot be computed with a handler's own writes (sched/evaluation.h). */
 static inline enum err run_read(struct run *run,
@@ -104,7 +105,7 @@ static inline enum err run_read(struct run *run,
                  place->entity->root != NULL || run->sched->unwinding ||
                  (writer != NULL && (!run_writer_is_fresh(run->sched, writer) ||
                                      !run->transaction->unwritten)))) {
-        return run_read_any(run, place, kind, flags, out);
+        return run_read_slow(run, place, kind, flags, out);
     }
     return transaction_read(run->transaction, place, kind, flags, out);
 }
@@ -147,7 +148,7 @@ enum run_result run_fail(struct run *run, const struct err_detail *detail);
 
 /* The result of a run that has launched something, if its function returned
  * `result`: with an event that could not be sent it fails, even if its code
- * ignored that (V7, V8 of sched/events.h). */
+ * ignored that (events-7, events-8 of sched/events.h). */
 COLD enum run_result run_judge_unsent(struct run *run, enum run_result result);
 
 /* -- For the pass and the validator -------------------------------------- */
@@ -168,10 +169,10 @@ void runner_end(struct run *run, enum run_result result);
 /* What is left to do for a node that is not at rest and clean after its run. */
 void runner_rest(const struct run *run);
 
-/* Prefetches what the run needs later (seeing_bring_near): what it writes, and
- * the places in the record that will be overwritten next. */
-static inline void runner_bring_near(const struct run_record *next,
-                                     const struct node *node)
+/* Prefetches what the run needs later (reader_mark_prefetch): what it writes,
+ * and the places in the record that will be overwritten next. */
+static inline void runner_prefetch(const struct run_record *next,
+                                   const struct node *node)
 {
     __builtin_prefetch(next->causes[0].place, 1);
     if (node->write_count > 0) {

@@ -3,9 +3,9 @@
 #include "sched/scopes.h"
 
 #include "replica/draft.h"
-#include "replica/quick.h"
+#include "replica/payload_write.h"
 #include "sched/graph.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 
 /* -- Scope links --------------------------------------------------------- */
 
@@ -13,7 +13,7 @@
 static struct value link_to(enum scope scope)
 {
     const struct value name = value_text_new(scope_name(scope));
-    const struct value link = link_new(&(struct link){.scope = name});
+    const struct value link = doc_link_new(&(struct doc_link){.scope = name});
     value_unref(name);
     return link;
 }
@@ -23,7 +23,7 @@ bool scopes_is_link(struct value value)
     if (value_kind(value) != VALUE_LINK) {
         return false;
     }
-    const struct link link = link_of(value);
+    const struct doc_link link = doc_link_of(value);
     return value_is_absent(link.id) && value_is_absent(link.space) &&
            value_is_absent(link.path) && !value_is_absent(link.scope);
 }
@@ -56,7 +56,7 @@ static struct entity *next_instance(const struct entity *entity,
 {
     enum scope scope = SCOPE_SPACE;
     struct entity *next = NULL;
-    if (!scopes_is_link(link) || !scope_read(link_of(link).scope, &scope) ||
+    if (!scopes_is_link(link) || !scope_read(doc_link_of(link).scope, &scope) ||
         scope <= entity->scope ||
         entity_of(entity->space, scope, entity->id, &next, NULL) != ERR_OK) {
         return NULL;
@@ -211,7 +211,7 @@ enum run_result scopes_flow(struct run *run)
     if (transaction->scope == SCOPE_SPACE) {
         return RUN_DONE;
     }
-    quick_expand(transaction);
+    payload_write_expand(transaction);
     if (keep_narrow(run, &detail) != ERR_OK) {
         return run_fail(run, &detail);
     }

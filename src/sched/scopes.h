@@ -20,7 +20,7 @@
  *   scopes-4  A narrow run has a narrow read among its reads for scheduling. If
  *             it made none (it only sampled), a read of its own output is
  *             added. So the store records it for the user (proto/observation.h,
- *             O2), never for all.
+ *             observation-2), never for all.
  *
  * Effects and handlers write where they are told to. */
 

@@ -2,17 +2,17 @@
 
 #include "sched/settle.h"
 
+#include "sched/convergence.h"
 #include "sched/events.h"
+#include "sched/fast_run.h"
 #include "sched/fetching.h"
 #include "sched/gates.h"
 #include "sched/liveness.h"
 #include "sched/persistence.h"
 #include "sched/queue.h"
 #include "sched/runner.h"
-#include "sched/settling.h"
-#include "sched/swift.h"
 
-/* P2; and U1 of fetching.h. */
+/* settle-2; and fetching-1 of fetching.h. */
 static inline bool is_runnable(struct sched *sched, struct node *node)
 {
     if (LIKELY(node->state == node_at_rest(NODE_INVALID))) {
@@ -20,7 +20,7 @@ static inline bool is_runnable(struct sched *sched, struct node *node)
     }
     return node->registered && node_is_stale(node) && !node->running &&
            (node->counted || node->again) &&
-           !(UNLIKELY(node->hollow || node->behind) &&
+           !(UNLIKELY(node->unloaded || node->behind) &&
              fetching_holds(sched, node, true));
 }
 
@@ -39,15 +39,15 @@ void settle_pause(struct sched *sched)
 {
     sched->paused = true;
     sched->cursor = 0;
-    sched->floor = 0;
-    sched->passed = 0;
+    sched->sweep_floor = 0;
+    sched->clean_below = 0;
 }
 
 static void sweep(struct sched *sched)
 {
     sched->counters.sweeps++;
-    for (struct node *node = swift_sweep(sched); node != NULL;
-         node = swift_sweep(sched)) {
+    for (struct node *node = fast_run_sweep(sched); node != NULL;
+         node = fast_run_sweep(sched)) {
         if (!is_runnable(sched, node)) {
             sched->counters.filtered++;
             continue;
@@ -68,7 +68,7 @@ static void sweep(struct sched *sched)
     }
 }
 
-/* P4: what the sweeps have left. */
+/* settle-4: what the sweeps have left. */
 static void defer_rest(struct sched *sched)
 {
     do {
@@ -114,7 +114,7 @@ COLD static void tell(struct sched *sched, enum pass_moment moment)
     sched->clock_is_right = false;
 }
 
-/* P3: whether there is something for another sweep. */
+/* settle-3: whether there is something for another sweep. */
 static bool find_more(struct sched *sched)
 {
     if (queue_next_sweep(sched)) {
@@ -135,17 +135,17 @@ static bool find_more(struct sched *sched)
 void settle_pass(struct sched *sched)
 {
     sched->paused = false;
-    sched->burst_from = sched->flights;
+    sched->burst_from = sched->inflight;
     if (!sched->in_pass) { /* else it goes on after a run that took long */
         sched->in_pass = true;
         sched->pass++;
         sched->sweep = 0;
         sched->cursor = 0;
-        sched->floor = 0;
+        sched->sweep_floor = 0;
         queue_look_later(sched);
-        swift_begin_pass(sched);
+        fast_run_begin_pass(sched);
         sched->counters.passes++;
-        settling_pass_begins(sched);
+        convergence_pass_begins(sched);
         if (UNLIKELY(sched->hooks.pass != NULL)) {
             tell(sched, PASS_BEGINS);
         }
@@ -168,7 +168,7 @@ void settle_pass(struct sched *sched)
         defer_rest(sched);
     }
     sched->in_pass = false;
-    sched->passed = 0;
+    sched->clean_below = 0;
     if (UNLIKELY(sched->events != NULL)) {
         events_pass_ends(sched);
     }
@@ -182,5 +182,5 @@ void settle_pass(struct sched *sched)
         tell(sched,
              sched->unsettled.count == 0 ? PASS_SETTLED : PASS_BACKED_OFF);
     }
-    settling_pass_ends(sched);
+    convergence_pass_ends(sched);
 }

@@ -277,7 +277,7 @@ static enum err commit_alone(struct event *event, struct err_detail *detail)
     const struct transaction_options options = {
         .watch = {.settled = event_answered, .ctx = event},
     };
-    event->state = EVENT_FLIES;
+    event->state = EVENT_IN_FLIGHT;
     event->expected = 1;
     list_push_back(&events->flying, &event->node);
     struct transaction *transaction =

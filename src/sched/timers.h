@@ -55,7 +55,7 @@ void timers_landed(struct event *event);
 
 /* Cancels the timer or the stored event in the document of that id, in a
  * transaction. *was: there was one. STALE: this cannot be known
- * before the document has come; the transaction waits for it (T9 of
+ * before the document has come; the transaction waits for it (transaction-9 of
  * replica/transaction.h). */
 MUST_CHECK enum err timers_cancel(struct sched *sched,
                                   struct transaction *transaction,

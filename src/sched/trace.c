@@ -283,11 +283,11 @@ static void on_not_settling(void *ctx,
     }
 }
 
-static void on_circle(void *ctx, const struct circle *circle)
+static void on_cycle(void *ctx, const struct cycle *cycle)
 {
     const struct sched_hooks *next = &((struct trace *)ctx)->next;
-    if (next->circle != NULL) {
-        next->circle(next->ctx, circle);
+    if (next->cycle != NULL) {
+        next->cycle(next->ctx, cycle);
     }
 }
 
@@ -316,12 +316,12 @@ struct trace *trace_new(struct sched *sched, unsigned kinds)
         mem_alloc_zero(mem_array_size(TRACE_RUNS_MAX, sizeof *trace->runs));
     trace->passes =
         mem_alloc_zero(mem_array_size(TRACE_PASSES_MAX, sizeof *trace->passes));
-    sched->swift = false;
+    sched->can_run_fast = false;
     sched->hooks = (struct sched_hooks){
         .ctx = trace,
         .error = on_error,
         .not_settling = on_not_settling,
-        .circle = on_circle,
+        .cycle = on_cycle,
         .not_idempotent = on_not_idempotent,
         .run = on_run,
         .pass = on_pass,

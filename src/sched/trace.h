@@ -4,10 +4,10 @@
  * and keeps three rings: the reads that changes were compared with, the runs,
  * and the passes.
  *
- *   A1  It only observes; the hooks behind it are called as without it.
- *   A2  An entry is borrowed until the next step of the scheduler. Its places
- *       and names are references, so it outlives its node. A trace is freed
- *       before its scheduler.
+ *   trace-1  It only observes; the hooks behind it are called as without it.
+ *   trace-2  An entry is borrowed until the next step of the scheduler. Its
+ *            places and names are references, so it outlives its node. A trace
+ *            is freed before its scheduler.
  *
  *   struct trace *trace = trace_new(sched, TRACE_RUNS | TRACE_PASSES);
  *   for (size_t i = 0; i < trace_run_count(trace); i++) {

@@ -3,27 +3,27 @@
 #include "sched/validator.h"
 
 #include "replica/draft.h"
-#include "replica/quick.h"
+#include "replica/payload_write.h"
 #include "sched/introspection.h"
+#include "sched/node_registry.h"
 #include "sched/queue.h"
-#include "sched/registry.h"
 #include "sched/scopes.h"
 
 void validator_enable(struct sched *sched, bool on)
 {
     sched->validating = on;
-    sched->swift = false;
+    sched->can_run_fast = false;
 }
 
-/* V3. */
+/* validator-3. */
 static bool is_checkable(const struct node *node)
 {
     return node->registered && node->kind == NODE_COMPUTATION &&
            node->children.first == NULL;
 }
 
-/* V2. The record names the last author; a commit to several spaces has several
- * versions. */
+/* validator-2. The record names the last author; a commit to several spaces has
+ * several versions. */
 static bool is_moved(const struct run *first)
 {
     VEC_FOREACH (&first->transaction->reads, read) {
@@ -59,7 +59,7 @@ static struct run *dry_begin(struct sched *sched,
     return run;
 }
 
-/* V5: removes the nodes that the run has registered. */
+/* validator-5: removes the nodes that the run has registered. */
 static void remove_children(const struct run *run)
 {
     struct sched *sched = run->sched;
@@ -69,7 +69,7 @@ static void remove_children(const struct run *run)
         if (node->born_in != node_mark(run->number)) {
             return;
         }
-        registry_remove(sched, node);
+        node_registry_remove(sched, node);
         last = list_last(&sched->nodes);
     }
 }
@@ -84,7 +84,7 @@ static void dry_end(struct run *run)
 
 /* -- What it would change ------------------------------------------------ */
 
-/* V4. The two states are of one document. */
+/* validator-4. The two states are of one document. */
 static void report(const struct run *run,
                    const struct place *place,
                    const struct entity_state *before,
@@ -111,7 +111,7 @@ static void report(const struct run *run,
 static void report_changes(struct run *run)
 {
     struct transaction *transaction = run->transaction;
-    quick_expand(transaction);
+    payload_write_expand(transaction);
     for (size_t i = 0; i < transaction->drafts_used; i++) {
         struct draft *draft = transaction->drafts.at[i];
         if (!draft_finish(draft)) {
@@ -149,7 +149,7 @@ static void twice_end(struct run *run)
     struct node *node = run->node;
     dry_end(run);
     if (!node->registered) {
-        registry_free(sched, node);
+        node_registry_free(sched, node);
     } else {
         queue_consider(sched, node);
     }
@@ -162,7 +162,7 @@ typedef VEC(struct entity_state) state_vec;
 /* The states of the drafts. */
 static void remember(struct transaction *transaction, state_vec *states)
 {
-    quick_expand(transaction);
+    payload_write_expand(transaction);
     for (size_t i = 0; i < transaction->drafts_used; i++) {
         vec_push(states, entity_state_ref(&transaction->drafts.at[i]->work));
     }
@@ -203,7 +203,7 @@ static void check_twice(struct sched *sched,
     if (result == RUN_DONE) {
         remember(run->transaction, states);
         result = node->run(run, node->ctx);
-        quick_expand(run->transaction);
+        payload_write_expand(run->transaction);
     }
     sched->run = run->outer;
     *violations += result == RUN_DONE && has_changed(run, states);

@@ -40,7 +40,7 @@ bool run_reads_from_waiting(const struct run *run)
  * to date, in this respect. */
 bool waiting_has_documents(const struct sched *sched, const struct node *node)
 {
-    if (node->hollow) {
+    if (node->unloaded) {
         return fetching_missing(node) == NULL;
     }
     LIST_FOREACH (&sched->replica->spaces, at) {
@@ -68,7 +68,7 @@ bool waiting_has_come(const struct sched *sched, const struct node *node)
 }
 
 /* Whether the remaining nodes wait only for each other. */
-static bool is_circle(const struct sched *sched)
+static bool is_cycle(const struct sched *sched)
 {
     VEC_FOREACH (&sched->waiting, node) {
         if (!waiting_has_documents(sched, *node)) {
@@ -85,7 +85,7 @@ bool waiting_can_wake(const struct sched *sched)
             return true;
         }
     }
-    return is_circle(sched);
+    return is_cycle(sched);
 }
 
 /* The node has to run as before: for the first time, or because of its
@@ -108,7 +108,7 @@ static void wake(struct sched *sched, struct node *node)
     }
 }
 
-/* U2 of fetching.h, again. */
+/* fetching-2 of fetching.h, again. */
 static void mark_behind(struct sched *sched)
 {
     fetching_unmark_all(sched);
@@ -128,12 +128,12 @@ void waiting_wake(struct sched *sched)
         mark_behind(sched);
     }
     while (moved) {
-        const bool circle = is_circle(sched);
+        const bool cycle = is_cycle(sched);
         size_t kept = 0;
         moved = false;
         for (size_t i = 0; i < sched->waiting.count; i++) {
             struct node *node = sched->waiting.at[i];
-            if (circle || waiting_has_come(sched, node)) {
+            if (cycle || waiting_has_come(sched, node)) {
                 node->waiting = false;
                 node->awaits_all = false;
                 wake(sched, node);

@@ -1,7 +1,7 @@
 /* The basic functions: those of Lua that are harmless as they are, and ours
- * for those that are not: what catches errors must not catch a stop (S4), what
- * sets metatables must not bring finalizers (S6), and no text shows an
- * address (E1). */
+ * for those that are not: what catches errors must not catch a stop (vm-4),
+ * what sets metatables must not bring finalizers (vm-6), and no text shows an
+ * address (sandbox-1). */
 
 #include <lauxlib.h>
 #include <lualib.h>

@@ -8,13 +8,13 @@
 #include "runtime/piece.h"
 #include "sched/handling.h"
 #include "sched/labels.h"
-#include "script/attempts.h"
 #include "script/convert.h"
 #include "script/fingerprint.h"
 #include "script/items.h"
+#include "script/transactions.h"
 
 struct lua_body {
-    struct stage *stage;
+    struct lua_runtime *lua;
     struct piece *piece; /* outlives it */
     struct script_function function;
     struct recorded recorded;
@@ -64,21 +64,21 @@ static enum run_result result_of(const struct frame *frame,
 
 int bodies_push_tx(lua_State *L, struct body_call *call)
 {
-    attempts_push(L, call->frame);
+    transactions_push(L, call->frame);
     return 1;
 }
 
 int bodies_push_event(lua_State *L, struct body_call *call)
 {
     convert_push(L, handling_payload(call->frame->call.handling));
-    attempts_push(L, call->frame);
+    transactions_push(L, call->frame);
     return 2;
 }
 
 static int push_element(lua_State *L, struct body_call *call)
 {
     const struct calling *calling = CONTAINER_OF(call, struct calling, call);
-    items_push(L, call->stage, calling->element);
+    items_push(L, call->lua, calling->element);
     return 1;
 }
 
@@ -109,7 +109,7 @@ enum run_result bodies_call(struct run *run,
                             struct body_call *call)
 {
     struct frame frame;
-    frame_begin_run(&frame, call->stage, run, handling);
+    frame_begin_run(&frame, call->lua, run, handling);
     frame.call.piece = call->piece;
     frame.node = call->node;
     if (handling != NULL) {
@@ -126,7 +126,7 @@ enum run_result bodies_call(struct run *run,
     };
     struct script_error error = {0};
     const enum script_cause cause =
-        script_call(call->stage->script, &inside, &error);
+        script_call(call->lua->script, &inside, &error);
     frame_end(&frame);
     const enum run_result ended = result_of(&frame, cause, &error);
     if (handling == NULL) {
@@ -141,7 +141,7 @@ static enum run_result call_body(struct run *run,
                                  struct calling *calling,
                                  struct value *result)
 {
-    calling->call.stage = body->stage;
+    calling->call.lua = body->lua;
     calling->call.function = body->function;
     calling->call.recorded = &body->recorded;
     calling->call.piece = body->piece;
@@ -209,7 +209,7 @@ static enum run_result run_reduce(struct run *run,
 static void body_release(void *ctx)
 {
     struct lua_body *body = ctx;
-    script_function_release(body->stage->script, &body->function);
+    script_function_release(body->lua->script, &body->function);
     value_unref(body->labels);
     if (body->output != NULL) {
         place_unref(body->output);
@@ -219,15 +219,15 @@ static void body_release(void *ctx)
 
 /* -- Making -------------------------------------------------------------- */
 
-static void tell_once(struct stage *stage,
+static void tell_once(struct lua_runtime *lua,
                       struct value name,
                       const struct err_detail *detail)
 {
-    const struct stage_host *host = stage->host;
-    if (stage->told || host->notice == NULL) {
+    const struct lua_runtime_host *host = lua->host;
+    if (lua->told || host->notice == NULL) {
         return;
     }
-    stage->told = true;
+    lua->told = true;
     struct buf text = {0};
     const struct text of = value_text(&name);
     buf_printf(&text,
@@ -240,28 +240,28 @@ static void tell_once(struct stage *stage,
     buf_release(&text);
 }
 
-bool bodies_fingerprint(struct stage *stage,
+bool bodies_fingerprint(struct lua_runtime *lua,
                         struct script_function function,
                         struct value name,
                         struct digest *out)
 {
-    if (stage->forget) {
+    if (lua->forget) {
         return false;
     }
     struct err_detail detail = {0};
-    const enum err err = script_fingerprint_first(stage->script,
+    const enum err err = script_fingerprint_first(lua->script,
                                                   function,
-                                                  stage->heddle->memory,
+                                                  lua->heddle->memory,
                                                   out,
                                                   &detail);
     if (err != ERR_OK) {
-        tell_once(stage, name, &detail);
+        tell_once(lua, name, &detail);
     }
     return err == ERR_OK;
 }
 
 static struct lua_body *body_new(lua_State *L,
-                                 struct stage *stage,
+                                 struct lua_runtime *lua,
                                  struct piece *piece,
                                  int index,
                                  struct value name)
@@ -269,11 +269,11 @@ static struct lua_body *body_new(lua_State *L,
     luaL_checktype(L, index, LUA_TFUNCTION);
     const struct script_function function = script_function_keep(L, index);
     struct lua_body *body = mem_alloc_zero(sizeof *body);
-    body->stage = stage;
+    body->lua = lua;
     body->piece = piece;
     body->function = function;
     body->has_fingerprint =
-        bodies_fingerprint(stage, function, name, &body->fingerprint);
+        bodies_fingerprint(lua, function, name, &body->fingerprint);
     return body;
 }
 
@@ -283,12 +283,12 @@ static const struct digest *fingerprint_of(const struct lua_body *body)
 }
 
 struct body bodies_new(lua_State *L,
-                       struct stage *stage,
+                       struct lua_runtime *lua,
                        struct piece *piece,
                        int index,
                        struct value name)
 {
-    struct lua_body *body = body_new(L, stage, piece, index, name);
+    struct lua_body *body = body_new(L, lua, piece, index, name);
     return (struct body){
         .run = run_body,
         .ctx = body,
@@ -307,12 +307,12 @@ void bodies_set_label(const struct body *body,
 }
 
 struct element_body bodies_new_element(lua_State *L,
-                                       struct stage *stage,
+                                       struct lua_runtime *lua,
                                        struct piece *piece,
                                        int index,
                                        struct value name)
 {
-    struct lua_body *body = body_new(L, stage, piece, index, name);
+    struct lua_body *body = body_new(L, lua, piece, index, name);
     return (struct element_body){
         .run = run_element,
         .ctx = body,
@@ -322,12 +322,12 @@ struct element_body bodies_new_element(lua_State *L,
 }
 
 void bodies_new_reduce(lua_State *L,
-                       struct stage *stage,
+                       struct lua_runtime *lua,
                        struct piece *piece,
                        int index,
                        struct builder_reduce *reduce)
 {
-    struct lua_body *body = body_new(L, stage, piece, index, reduce->name);
+    struct lua_body *body = body_new(L, lua, piece, index, reduce->name);
     reduce->run = run_reduce;
     reduce->ctx = body;
     reduce->release = body_release;

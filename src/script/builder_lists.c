@@ -72,14 +72,14 @@ struct place *builders_check_place(lua_State *L,
                                    const char *stem)
 {
     struct building_state *state = p->state;
-    struct stage *stage = NULL;
-    struct place *place = cells_test(L, argument, &stage);
+    struct lua_runtime *lua = NULL;
+    struct place *place = cells_test(L, argument, &lua);
     if (place == NULL) {
-        place = streams_test(L, argument, &stage);
+        place = streams_test(L, argument, &lua);
     }
     if (place != NULL) {
         luaL_argcheck(L,
-                      stage == p->stage,
+                      lua == p->lua,
                       argument,
                       "the cell belongs to another runtime");
         return place;
@@ -90,7 +90,7 @@ struct place *builders_check_place(lua_State *L,
         .name = *name,
         .body = lua_isfunction(L, argument)
                     ? bodies_new(L,
-                                 p->stage,
+                                 p->lua,
                                  builder_piece_of(state->builder),
                                  argument,
                                  *name)
@@ -134,7 +134,7 @@ static int push_cell(lua_State *L,
                      const struct err_detail *detail)
 {
     builders_raise(L, p->state, err, detail);
-    cells_push(L, p->stage, place);
+    cells_push(L, p->lua, place);
     return 1;
 }
 
@@ -184,7 +184,7 @@ static int declare_list(lua_State *L, list_fn *declare, const char *stem)
     list.body = declares
                     ? elements_new(L, p, 3)
                     : bodies_new_element(L,
-                                         p->stage,
+                                         p->lua,
                                          builder_piece_of(p->state->builder),
                                          3,
                                          list.name);
@@ -229,7 +229,7 @@ int builders_reduce(lua_State *L)
     };
     reduce.list = builders_check_place(L, p, 2, "list");
     bodies_new_reduce(L,
-                      p->stage,
+                      p->lua,
                       builder_piece_of(p->state->builder),
                       function,
                       &reduce);

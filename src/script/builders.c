@@ -75,8 +75,8 @@ struct builder_object *builders_check(lua_State *L)
                          "its function");
     }
     script_charge(L, DECLARATION_STEPS);
-    if (object->stage->frame->node != NULL ||
-        object->stage->frame->call.kind != FRAME_BUILD) {
+    if (object->lua->frame->node != NULL ||
+        object->lua->frame->call.kind != FRAME_BUILD) {
         (void)luaL_error(L, "nothing can be declared inside a run");
     }
     return object;
@@ -216,7 +216,7 @@ static int declare_cell(lua_State *L, declare_fn *declare)
     struct err_detail detail = {0};
     const enum err err = declare(state->builder, &cell, &place, &detail);
     builders_raise(L, state, err, &detail);
-    cells_push(L, p->stage, place);
+    cells_push(L, p->lua, place);
     return 1;
 }
 
@@ -239,7 +239,7 @@ static void check_node_options(lua_State *L,
                                struct builder_node *node)
 {
     const int index = 4;
-    const struct stage *stage = p->stage;
+    const struct lua_runtime *lua = p->lua;
     static const char *const names[] = {"reads",
                                         "writes",
                                         "envelope",
@@ -261,12 +261,11 @@ static void check_node_options(lua_State *L,
         node->clearance =
             nodes_field_clearance(L, index, builders_hold(p->state, 3));
     }
-    node->read_count =
-        nodes_check_places(L, stage, index, "reads", &node->reads);
+    node->read_count = nodes_check_places(L, lua, index, "reads", &node->reads);
     node->write_count =
-        nodes_check_places(L, stage, index, "writes", &node->writes);
+        nodes_check_places(L, lua, index, "writes", &node->writes);
     node->envelope_count =
-        nodes_check_places(L, stage, index, "envelope", &node->envelopes);
+        nodes_check_places(L, lua, index, "envelope", &node->envelopes);
     node->debounce = nodes_field_ms(L, index, "debounce");
     node->debounce_max = nodes_field_ms(L, index, "debounce_max");
     node->throttle = nodes_field_ms(L, index, "throttle");
@@ -285,7 +284,7 @@ static struct builder_node check_node(lua_State *L,
     luaL_checktype(L, 3, LUA_TFUNCTION);
     check_node_options(L, p, kind, &node);
     node.body =
-        bodies_new(L, p->stage, builder_piece_of(state->builder), 3, node.name);
+        bodies_new(L, p->lua, builder_piece_of(state->builder), 3, node.name);
     return node;
 }
 
@@ -329,7 +328,7 @@ static int p_computed(lua_State *L)
     if (!value_is_absent(label)) {
         bodies_set_label(&node.body, label, place);
     }
-    cells_push(L, p->stage, place);
+    cells_push(L, p->lua, place);
     return 1;
 }
 
@@ -357,17 +356,17 @@ static int p_handler(lua_State *L)
         .pure = true,
         .several_spaces = true,
     };
-    handler.read_count = streams_check_reads(L, p->stage, &handler.reads);
+    handler.read_count = streams_check_reads(L, p->lua, &handler.reads);
     handler.collapses = streams_check_collapse(L);
     declare_schema(L, state, *name, 4);
     handler.body =
-        bodies_new(L, p->stage, builder_piece_of(state->builder), 3, *name);
+        bodies_new(L, p->lua, builder_piece_of(state->builder), 3, *name);
     struct place *place = NULL;
     struct err_detail detail = {0};
     const enum err err =
         builder_handler(state->builder, &handler, &place, &detail);
     builders_raise(L, state, err, &detail);
-    streams_push(L, p->stage, place);
+    streams_push(L, p->lua, place);
     return 1;
 }
 
@@ -394,7 +393,7 @@ static int p_piece(lua_State *L)
     const enum err err = builder_piece(state->builder, &child, &place, &detail);
     script_pass_stop(L);
     builders_raise(L, state, err, &detail);
-    items_push(L, p->stage, place);
+    items_push(L, p->lua, place);
     return 1;
 }
 
@@ -434,12 +433,12 @@ static const struct script_class builder_class = {
 };
 
 void builders_push(lua_State *L,
-                   struct stage *stage,
+                   struct lua_runtime *lua,
                    struct building_state *state)
 {
     struct builder_object *object =
         script_object_push(L, &builder_class, sizeof *object);
-    object->stage = stage;
+    object->lua = lua;
     object->state = state;
     state->object = object;
 }

@@ -14,7 +14,7 @@
 #define SCRIPT_BUILDERS_H
 
 #include "runtime/builder.h"
-#include "script/stage.h"
+#include "script/lua_runtime.h"
 
 struct builder_object;
 
@@ -28,7 +28,7 @@ struct building_state {
 
 /* Pushes the `p`. May raise. */
 void builders_push(lua_State *L,
-                   struct stage *stage,
+                   struct lua_runtime *lua,
                    struct building_state *state);
 
 /* Its end: what is held is let go. */

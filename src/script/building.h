@@ -7,7 +7,7 @@
 
 struct builder_object {
     struct building_state *state; /* NULL: is over */
-    struct stage *stage;
+    struct lua_runtime *lua;
 };
 
 /* The `p` at 1; raises if its pattern has been built, or if this is code of a

@@ -29,7 +29,7 @@ static void cell_cut(struct binding *binding)
 void cells_release(void *object)
 {
     struct cell *cell = object;
-    if (cell->binding.stage != NULL) {
+    if (cell->binding.lua != NULL) {
         binding_untie(&cell->binding);
         cell_cut(&cell->binding);
     }
@@ -37,26 +37,26 @@ void cells_release(void *object)
 
 void cells_push_as(lua_State *L,
                    const struct script_class *class,
-                   struct stage *stage,
+                   struct lua_runtime *lua,
                    struct place *place)
 {
     struct cell *cell = script_object_push(L, class, sizeof *cell);
     cell->place = place_ref(place);
-    binding_tie(&cell->binding, stage, cell_cut);
+    binding_tie(&cell->binding, lua, cell_cut);
 }
 
-void cells_push(lua_State *L, struct stage *stage, struct place *place)
+void cells_push(lua_State *L, struct lua_runtime *lua, struct place *place)
 {
-    cells_push_as(L, &cell_class, stage, place);
+    cells_push_as(L, &cell_class, lua, place);
 }
 
 struct place *cells_push_document(lua_State *L,
-                                  struct stage *stage,
+                                  struct lua_runtime *lua,
                                   struct entity *entity)
 {
     struct cell *cell = script_object_push(L, &cell_class, sizeof *cell);
     cell->place = place_payload(entity);
-    binding_tie(&cell->binding, stage, cell_cut);
+    binding_tie(&cell->binding, lua, cell_cut);
     return cell->place;
 }
 
@@ -71,38 +71,38 @@ static struct cell *cell_at(lua_State *L, int index)
                : NULL;
 }
 
-struct place *cells_of(void *object, struct stage **stage)
+struct place *cells_of(void *object, struct lua_runtime **lua)
 {
     const struct cell *cell = object;
-    *stage = cell->binding.stage;
-    return cell->binding.stage != NULL ? cell->place : NULL;
+    *lua = cell->binding.lua;
+    return cell->binding.lua != NULL ? cell->place : NULL;
 }
 
-struct place *cells_test(lua_State *L, int index, struct stage **stage)
+struct place *cells_test(lua_State *L, int index, struct lua_runtime **lua)
 {
     struct cell *cell = cell_at(L, index);
-    return cell != NULL ? cells_of(cell, stage) : NULL;
+    return cell != NULL ? cells_of(cell, lua) : NULL;
 }
 
-struct place *cells_check(lua_State *L, int argument, struct stage **stage)
+struct place *cells_check(lua_State *L, int argument, struct lua_runtime **lua)
 {
     struct cell *cell = cell_at(L, argument);
     if (cell == NULL) {
         (void)luaL_typeerror(L, argument, cell_class.name);
     }
     CHECK(cell != NULL); /* that does not return */
-    if (cell->binding.stage == NULL) {
+    if (cell->binding.lua == NULL) {
         (void)luaL_error(L, "the runtime of this cell has ended");
     }
-    *stage = cell->binding.stage;
+    *lua = cell->binding.lua;
     return cell->place;
 }
 
 /* -- Reading ------------------------------------------------------------- */
 
-void cells_push_read(lua_State *L, struct stage *stage, struct place *place)
+void cells_push_read(lua_State *L, struct lua_runtime *lua, struct place *place)
 {
-    struct frame *frame = stage->frame;
+    struct frame *frame = lua->frame;
     struct err_detail detail = {0};
     const enum err err =
         reads_look(frame, place, view_hold(&frame->views), &detail);
@@ -112,9 +112,9 @@ void cells_push_read(lua_State *L, struct stage *stage, struct place *place)
 
 static int cell_get(lua_State *L)
 {
-    struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
-    cells_push_read(L, stage, place);
+    struct lua_runtime *lua;
+    struct place *place = cells_check(L, 1, &lua);
+    cells_push_read(L, lua, place);
     return 1;
 }
 
@@ -123,12 +123,12 @@ static struct value hold_whole(lua_State *L,
                                enum read_kind kind,
                                unsigned flags)
 {
-    struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
-    struct view_found *held = view_hold(&stage->frame->views);
+    struct lua_runtime *lua;
+    struct place *place = cells_check(L, 1, &lua);
+    struct view_found *held = view_hold(&lua->frame->views);
     struct err_detail detail = {0};
     const enum err err =
-        reads_whole(stage->frame, place, kind, flags, &held->value, &detail);
+        reads_whole(lua->frame, place, kind, flags, &held->value, &detail);
     reads_raise(L, err, &detail);
     return held->value;
 }
@@ -153,8 +153,8 @@ static int cell_keys(lua_State *L)
     } else if (value_is_array(value)) {
         lua_pushinteger(L, array_count(value));
     } else if (value_is_object(value)) {
-        struct stage *stage;
-        (void)cells_check(L, 1, &stage);
+        struct lua_runtime *lua;
+        (void)cells_check(L, 1, &lua);
         struct value keys = value_empty_array();
         struct object_iter entries = object_iter(value);
         struct value key;
@@ -162,7 +162,7 @@ static int cell_keys(lua_State *L)
         while (object_next(&entries, &key, &item)) {
             keys = array_push_adopt(keys, value_ref(key));
         }
-        view_hold(&stage->frame->views)->value = keys;
+        view_hold(&lua->frame->views)->value = keys;
         convert_push(L, keys);
     } else {
         return luaL_error(L,
@@ -194,7 +194,7 @@ static struct value check_segment(lua_State *L, int argument)
 
 struct place *cells_push_below(lua_State *L,
                                const struct script_class *class,
-                               struct stage *stage,
+                               struct lua_runtime *lua,
                                struct place *place,
                                int argument)
 {
@@ -207,19 +207,19 @@ struct place *cells_push_below(lua_State *L,
     }
     cell->place = place_child(place, key);
     value_unref(key);
-    binding_tie(&cell->binding, stage, cell_cut);
+    binding_tie(&cell->binding, lua, cell_cut);
     return cell->place;
 }
 
 static int cell_key(lua_State *L)
 {
-    struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
+    struct lua_runtime *lua;
+    struct place *place = cells_check(L, 1, &lua);
     const int count = lua_gettop(L);
     luaL_argcheck(L, count >= 2, 2, "a key or a position is missing");
     for (int i = 2; i <= count; i++) {
         /* The cell of each step keeps its place. */
-        place = cells_push_below(L, &cell_class, stage, place, i);
+        place = cells_push_below(L, &cell_class, lua, place, i);
     }
     return 1;
 }
@@ -252,10 +252,10 @@ static uint64_t elements_at(const struct frame *frame, struct place *place)
 static struct place *check_written(lua_State *L,
                                    int cell,
                                    enum write_kind kind,
-                                   struct stage **stage)
+                                   struct lua_runtime **lua)
 {
-    struct place *place = cells_check(L, cell, stage);
-    const struct frame *frame = (*stage)->frame;
+    struct place *place = cells_check(L, cell, lua);
+    const struct frame *frame = (*lua)->frame;
     script_charge(L, WRITE_STEPS);
     if (frame->call.access.transaction != NULL) {
         script_hold(L, WRITE_BYTES + (place->refs > 1 ? 0 : PLACE_BYTES));
@@ -267,21 +267,21 @@ static struct place *check_written(lua_State *L,
 }
 
 /* The value that convert_read made last is kept, too. */
-static void hold_converted(lua_State *L, const struct stage *stage)
+static void hold_converted(lua_State *L, const struct lua_runtime *lua)
 {
     struct script *script = script_of(L);
-    if (stage->frame->call.access.transaction != NULL) {
+    if (lua->frame->call.access.transaction != NULL) {
         script->host_bytes += script->converted;
     }
 }
 
 /* Adopts the value. */
-static enum err write_adopt(struct stage *stage,
+static enum err write_adopt(struct lua_runtime *lua,
                             struct place *place,
                             struct cell_writing writing,
                             struct err_detail *detail)
 {
-    struct frame *frame = stage->frame;
+    struct frame *frame = lua->frame;
     if (frame->call.kind == FRAME_BUILD) {
         value_unref(writing.value);
         return err_set(detail,
@@ -299,26 +299,26 @@ static enum err write_adopt(struct stage *stage,
     const enum err err =
         call_frame_write_adopt(&frame->call, place, writing, detail);
     /* At the top level no run is made again: it cannot be done now. */
-    return err == ERR_STALE && frame_is_ground(frame) ? ERR_BUSY : err;
+    return err == ERR_STALE && frame_is_toplevel(frame) ? ERR_BUSY : err;
 }
 
 static int write_and_raise(lua_State *L,
-                           struct stage *stage,
+                           struct lua_runtime *lua,
                            struct place *place,
                            enum write_kind kind,
                            struct value value)
 {
     struct err_detail detail = {0};
     const struct cell_writing writing = {.kind = kind, .value = value};
-    const enum err err = write_adopt(stage, place, writing, &detail);
+    const enum err err = write_adopt(lua, place, writing, &detail);
     reads_raise(L, err, &detail);
     return 0;
 }
 
 void cells_set(lua_State *L, int cell, int value)
 {
-    struct stage *stage;
-    struct place *place = check_written(L, cell, WRITE_PUT, &stage);
+    struct lua_runtime *lua;
+    struct place *place = check_written(L, cell, WRITE_PUT, &lua);
     if (lua_isnoneornil(L, value)) {
         (void)luaL_argerror(L,
                             value,
@@ -326,8 +326,8 @@ void cells_set(lua_State *L, int cell, int value)
                             "delete() to remove it");
     }
     const struct value given = convert_check(L, value, "the value");
-    hold_converted(L, stage);
-    (void)write_and_raise(L, stage, place, WRITE_PUT, given);
+    hold_converted(L, lua);
+    (void)write_and_raise(L, lua, place, WRITE_PUT, given);
 }
 
 static int cell_set(lua_State *L)
@@ -339,8 +339,8 @@ static int cell_set(lua_State *L)
 /* append and add_unique take several values. */
 static int write_all(lua_State *L, enum write_kind kind)
 {
-    struct stage *stage;
-    struct place *place = check_written(L, 1, kind, &stage);
+    struct lua_runtime *lua;
+    struct place *place = check_written(L, 1, kind, &lua);
     luaL_argcheck(L, lua_gettop(L) >= 2, 2, "a value is missing");
     struct value all = value_empty_array();
     struct err_detail detail = {0};
@@ -348,7 +348,7 @@ static int write_all(lua_State *L, enum write_kind kind)
     for (int i = 2; i <= lua_gettop(L) && err == ERR_OK; i++) {
         struct value item = VALUE_NONE;
         err = convert_read(L, i, "the value", NULL, &item, &detail);
-        hold_converted(L, stage);
+        hold_converted(L, lua);
         if (err == ERR_OK && value_is_absent(item)) {
             err = err_set(&detail,
                           ERR_TYPE,
@@ -362,7 +362,7 @@ static int write_all(lua_State *L, enum write_kind kind)
         value_unref(all);
         reads_raise(L, err, &detail);
     }
-    return write_and_raise(L, stage, place, kind, all);
+    return write_and_raise(L, lua, place, kind, all);
 }
 
 static int cell_append(lua_State *L)
@@ -377,11 +377,11 @@ static int cell_add_unique(lua_State *L)
 
 static int cell_remove(lua_State *L)
 {
-    struct stage *stage;
-    struct place *place = check_written(L, 1, WRITE_REMOVE_VALUE, &stage);
+    struct lua_runtime *lua;
+    struct place *place = check_written(L, 1, WRITE_REMOVE_VALUE, &lua);
     luaL_argcheck(L, !lua_isnoneornil(L, 2), 2, "a value is missing");
     return write_and_raise(L,
-                           stage,
+                           lua,
                            place,
                            WRITE_REMOVE_VALUE,
                            convert_check(L, 2, "the value"));
@@ -389,29 +389,29 @@ static int cell_remove(lua_State *L)
 
 static int cell_increment(lua_State *L)
 {
-    struct stage *stage;
-    struct place *place = check_written(L, 1, WRITE_INCREMENT, &stage);
+    struct lua_runtime *lua;
+    struct place *place = check_written(L, 1, WRITE_INCREMENT, &lua);
     struct value by = value_int(1);
     if (!lua_isnoneornil(L, 2)) {
         (void)luaL_checknumber(L, 2);
         by = convert_check(L, 2, "the number");
     }
-    return write_and_raise(L, stage, place, WRITE_INCREMENT, by);
+    return write_and_raise(L, lua, place, WRITE_INCREMENT, by);
 }
 
 /* Of a document, all of it; behind links. */
 static int cell_delete_method(lua_State *L)
 {
-    struct stage *stage;
-    struct place *place = check_written(L, 1, WRITE_DELETE, &stage);
+    struct lua_runtime *lua;
+    struct place *place = check_written(L, 1, WRITE_DELETE, &lua);
     struct err_detail detail = {0};
     struct place *at = NULL;
-    enum err err = call_frame_follow(&stage->frame->call, place, &at, &detail);
+    enum err err = call_frame_follow(&lua->frame->call, place, &at, &detail);
     if (err == ERR_OK) {
         struct place *whole =
             at == at->entity->payload ? place_root(at->entity) : place_ref(at);
         const struct cell_writing writing = {.kind = WRITE_DELETE};
-        err = write_adopt(stage, whole, writing, &detail);
+        err = write_adopt(lua, whole, writing, &detail);
         place_unref(whole);
         place_unref(at);
     }
@@ -426,7 +426,7 @@ static enum err cell_as_value(void *object,
                               struct err_detail *detail)
 {
     const struct cell *cell = object;
-    if (cell->binding.stage == NULL) {
+    if (cell->binding.lua == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
                        "the runtime of this cell has ended");
@@ -437,9 +437,9 @@ static enum err cell_as_value(void *object,
 
 static int cell_link_method(lua_State *L)
 {
-    struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
-    struct view_found *held = view_hold(&stage->frame->views);
+    struct lua_runtime *lua;
+    struct place *place = cells_check(L, 1, &lua);
+    struct view_found *held = view_hold(&lua->frame->views);
     held->value = cell_link(place, NULL);
     convert_push(L, held->value);
     return 1;
@@ -448,14 +448,14 @@ static int cell_link_method(lua_State *L)
 struct value cells_identity(void *object)
 {
     const struct cell *cell = object;
-    return cell->binding.stage != NULL ? stage_place_value(cell->place)
-                                       : value_null();
+    return cell->binding.lua != NULL ? lua_runtime_place_value(cell->place)
+                                     : value_null();
 }
 
 static int cell_tostring(lua_State *L)
 {
-    struct stage *stage;
-    const struct place *place = cells_check(L, 1, &stage);
+    struct lua_runtime *lua;
+    const struct place *place = cells_check(L, 1, &lua);
     struct buf *text = script_buffer_push(L);
     introspection_write_place(text, place);
     lua_pushlstring(L, buf_text(text), text->length);
@@ -464,9 +464,9 @@ static int cell_tostring(lua_State *L)
 
 static int cell_eq(lua_State *L)
 {
-    struct stage *stage;
-    const struct place *a = cells_test(L, 1, &stage);
-    const struct place *b = cells_test(L, 2, &stage);
+    struct lua_runtime *lua;
+    const struct place *a = cells_test(L, 1, &lua);
+    const struct place *b = cells_test(L, 2, &lua);
     lua_pushboolean(L, a != NULL && a == b);
     return 1;
 }
@@ -517,14 +517,14 @@ lua_CFunction cells_method(const char *name)
 
 /* -- Documents ----------------------------------------------------------- */
 
-enum err cells_place(struct stage *stage,
+enum err cells_place(struct lua_runtime *lua,
                      struct value id,
                      struct value space_name,
                      struct value scope_name,
                      struct place **out,
                      struct err_detail *detail)
 {
-    const struct runtime *runtime = stage->runtime;
+    const struct runtime *runtime = lua->runtime;
     struct space *space = value_is_absent(space_name)
                               ? runtime->spaces.at[0]
                               : runtime_space(runtime, space_name);
@@ -542,8 +542,8 @@ enum err cells_place(struct stage *stage,
     if (err != ERR_OK) {
         return err;
     }
-    if (frame_is_ground(stage->frame)) {
-        stage_load(stage, entity);
+    if (frame_is_toplevel(lua->frame)) {
+        lua_runtime_load(lua, entity);
     }
     *out = place_payload(entity);
     return ERR_OK;
@@ -564,7 +564,7 @@ static void push_option(lua_State *L, int options, const char *field)
 }
 
 struct place *cells_push_named(lua_State *L,
-                               struct stage *stage,
+                               struct lua_runtime *lua,
                                int id,
                                int options)
 {
@@ -579,7 +579,7 @@ struct place *cells_push_named(lua_State *L,
         err = convert_read(L, i - 3, "the name", NULL, &names[i], &detail);
     }
     if (err == ERR_OK) {
-        err = cells_place(stage,
+        err = cells_place(lua,
                           names[0],
                           names[1],
                           names[2],
@@ -590,17 +590,17 @@ struct place *cells_push_named(lua_State *L,
         value_unref(names[i]);
     }
     if (err == ERR_OK) {
-        binding_tie(&cell->binding, stage, cell_cut);
+        binding_tie(&cell->binding, lua, cell_cut);
     }
     reads_raise(L, err, &detail);
     lua_pop(L, 2);
     return cell->place;
 }
 
-int cells_doc(lua_State *L, struct stage *stage)
+int cells_doc(lua_State *L, struct lua_runtime *lua)
 {
     lua_settop(L, 4);
-    struct place *place = cells_push_named(L, stage, 2, 4);
+    struct place *place = cells_push_named(L, lua, 2, 4);
     if (lua_isnil(L, 3)) {
         return 1;
     }
@@ -610,7 +610,7 @@ int cells_doc(lua_State *L, struct stage *stage)
         .initial = true,
         .value = convert_check(L, 3, "the initial value"),
     };
-    const enum err err = write_adopt(stage, place, writing, &detail);
+    const enum err err = write_adopt(lua, place, writing, &detail);
     reads_raise(L, err, &detail);
     return 1;
 }

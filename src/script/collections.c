@@ -34,7 +34,7 @@ static void object_cut(struct binding *binding)
 static void object_release(void *ctx)
 {
     struct collection_object *object = ctx;
-    if (object->binding.stage != NULL) {
+    if (object->binding.lua != NULL) {
         binding_untie(&object->binding);
     }
     object->collection = NULL;
@@ -71,10 +71,10 @@ static enum err refuse_frame(const struct frame *frame,
     return ERR_OK;
 }
 
-static void check_frame(lua_State *L, const struct stage *stage)
+static void check_frame(lua_State *L, const struct lua_runtime *lua)
 {
     struct err_detail detail = {0};
-    const enum err err = refuse_frame(stage->frame, &detail);
+    const enum err err = refuse_frame(lua->frame, &detail);
     reads_raise(L, err, &detail);
 }
 
@@ -203,12 +203,12 @@ static enum err make_alone(struct collection_writing *writing,
     return err == ERR_STALE ? ERR_BUSY : err;
 }
 
-static enum err write_any(struct stage *stage,
+static enum err write_any(struct lua_runtime *lua,
                           struct collection_writing *writing,
                           struct err_detail *detail)
 {
-    struct frame *frame = stage->frame;
-    writing->runtime = stage->runtime;
+    struct frame *frame = lua->frame;
+    writing->runtime = lua->runtime;
     if (frame->call.access.transaction == NULL) {
         return make_alone(writing, detail);
     }
@@ -223,7 +223,7 @@ static bool write_and_raise(lua_State *L,
                             enum collection_call call,
                             const struct held_values *held)
 {
-    struct stage *stage = object->binding.stage;
+    struct lua_runtime *lua = object->binding.lua;
     struct collection_writing writing = {
         .collection = object->collection,
         .call = call,
@@ -231,12 +231,12 @@ static bool write_and_raise(lua_State *L,
         .value = held->at[1],
     };
     struct err_detail detail = {0};
-    check_frame(L, stage);
+    check_frame(L, lua);
     script_charge(L, WRITE_STEPS);
-    if (stage->frame->call.access.transaction != NULL) {
+    if (lua->frame->call.access.transaction != NULL) {
         script_hold(L, ROW_BYTES + script_of(L)->converted);
     }
-    const enum err err = write_any(stage, &writing, &detail);
+    const enum err err = write_any(lua, &writing, &detail);
     reads_raise(L, err, &detail);
     return writing.existed;
 }
@@ -258,14 +258,14 @@ static void push_row_cell(lua_State *L,
     struct err_detail detail = {0};
     const enum err err = collection_row(object->collection, key, &row, &detail);
     reads_raise(L, err, &detail);
-    (void)cells_push_document(L, object->binding.stage, row);
+    (void)cells_push_document(L, object->binding.lua, row);
 }
 
 static int store_row(lua_State *L, enum collection_call call)
 {
     lua_settop(L, 2);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage);
+    check_frame(L, object->binding.lua);
     if (lua_isnil(L, 2)) {
         (void)luaL_argerror(L, 2, "the row is missing");
     }
@@ -290,7 +290,7 @@ static int collection_update_method(lua_State *L)
 {
     lua_settop(L, 3);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage);
+    check_frame(L, object->binding.lua);
     luaL_checktype(L, 3, LUA_TTABLE);
     struct held_values *held = push_held(L);
     check_key(L, held);
@@ -303,7 +303,7 @@ static int collection_remove_method(lua_State *L)
 {
     lua_settop(L, 2);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage);
+    check_frame(L, object->binding.lua);
     struct held_values *held = push_held(L);
     check_key(L, held);
     lua_pushboolean(L, write_and_raise(L, object, CALL_REMOVE, held) ? 1 : 0);
@@ -325,11 +325,11 @@ static int collection_row_method(lua_State *L)
 static int collection_get_method(lua_State *L)
 {
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage);
+    check_frame(L, object->binding.lua);
     (void)collection_row_method(L);
-    struct stage *stage;
-    struct place *place = cells_check(L, -1, &stage);
-    cells_push_read(L, stage, place);
+    struct lua_runtime *lua;
+    struct place *place = cells_check(L, -1, &lua);
+    cells_push_read(L, lua, place);
     return 1;
 }
 
@@ -340,15 +340,15 @@ typedef enum err look_fn(const struct collection_object *object,
                          void *ctx,
                          struct err_detail *detail);
 
-/* Looks on behalf of the frame; on the ground, at what is visible, after what
- * is needed has come. */
+/* Looks on behalf of the frame; at the top level, at what is visible, after
+ * what is needed has come. */
 static enum err look_at(const struct collection_object *object,
                         look_fn *look,
                         void *ctx,
                         struct err_detail *detail)
 {
-    struct stage *stage = object->binding.stage;
-    struct frame *frame = stage->frame;
+    struct lua_runtime *lua = object->binding.lua;
+    struct frame *frame = lua->frame;
     if (frame->call.access.transaction != NULL) {
         const struct collection_access access = {frame->call.access.transaction,
                                                  frame->call.access.run};
@@ -358,13 +358,13 @@ static enum err look_at(const struct collection_object *object,
     bool more = true;
     while (err == ERR_STALE && more) {
         struct transaction *transaction =
-            transaction_begin(&stage->runtime->replica, NULL);
+            transaction_begin(&lua->runtime->replica, NULL);
         const struct collection_access access = {.transaction = transaction};
         err_clear(detail);
         err = look(object, &access, ctx, detail);
         transaction_release(transaction);
-        more = runtime_is_loading(stage->runtime) &&
-               runtime_fetch_requested(stage->runtime);
+        more = runtime_is_loading(lua->runtime) &&
+               runtime_fetch_requested(lua->runtime);
     }
     return err;
 }
@@ -376,7 +376,7 @@ static void raise_look(lua_State *L,
                        const struct err_detail *detail)
 {
     reads_raise(L,
-                call_frame_note(&object->binding.stage->frame->call, err),
+                call_frame_note(&object->binding.lua->frame->call, err),
                 detail);
 }
 
@@ -448,10 +448,10 @@ static struct value check_bound(lua_State *L,
         lua_settop(L, 3);
         return VALUE_NONE;
     }
-    struct stage *stage;
-    struct place *place = cells_test(L, -1, &stage);
+    struct lua_runtime *lua;
+    struct place *place = cells_test(L, -1, &lua);
     if (place != NULL) { /* a row of an earlier range, or another cell */
-        cells_push_read(L, stage, place);
+        cells_push_read(L, lua, place);
         if (lua_isnil(L, -1)) {
             (void)luaL_error(L,
                              "'%s' of a range is a row or a field that does "
@@ -558,7 +558,7 @@ static bool read_row(const struct collection_object *object,
     enum err one = collection_row(object->collection, key, row, detail);
     if (one == ERR_OK) {
         struct place *place = place_payload(*row);
-        one = reads_whole(object->binding.stage->frame,
+        one = reads_whole(object->binding.lua->frame,
                           place,
                           READ_DEEP,
                           READ_FOR_BOTH,
@@ -579,7 +579,7 @@ static void push_rows(lua_State *L,
                       const struct pages_found *found,
                       enum err err)
 {
-    struct stage *stage = object->binding.stage;
+    struct lua_runtime *lua = object->binding.lua;
     struct err_detail detail = {0};
     lua_createtable(L, (int)(found->count < 1000 ? found->count : 1000), 0);
     (void)convert_tag_array(L, lua_gettop(L));
@@ -588,7 +588,7 @@ static void push_rows(lua_State *L,
         struct entity *row = NULL;
         if (read_row(object, *key, &row, &err, &detail)) {
             struct place *place = place_payload(row);
-            items_push_row(L, stage, place);
+            items_push_row(L, lua, place);
             place_unref(place);
             lua_rawseti(L, -2, next++);
         }
@@ -602,7 +602,7 @@ static int collection_range_method(lua_State *L)
         {"index", "from", "to", "after", "limit", "reverse"};
     lua_settop(L, 2);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage);
+    check_frame(L, object->binding.lua);
     struct finding finding = check_range(L, object, names, COUNT_OF(names));
     struct err_detail detail = {0};
     const enum err err = look_at(object, find_rows, &finding, &detail);
@@ -619,7 +619,7 @@ static int collection_count_method(lua_State *L)
     static const char *const names[] = {"index", "from", "to"};
     lua_settop(L, 2);
     const struct collection_object *object = check_object(L);
-    check_frame(L, object->binding.stage);
+    check_frame(L, object->binding.lua);
     struct finding finding = check_range(L, object, names, COUNT_OF(names));
     struct err_detail detail = {0};
     uint64_t count = 0;
@@ -669,7 +669,7 @@ static struct value object_identity(void *ctx)
 {
     const struct collection_object *object = ctx;
     return object->collection != NULL
-               ? stage_place_value(object->collection->root)
+               ? lua_runtime_place_value(object->collection->root)
                : value_null();
 }
 
@@ -734,6 +734,6 @@ int collections_declare(lua_State *L)
     builders_raise(L, state, err, &detail);
     object->collection = collection;
     object->name = value_ref(*name);
-    binding_tie(&object->binding, p->stage, object_cut);
+    binding_tie(&object->binding, p->lua, object_cut);
     return 1;
 }

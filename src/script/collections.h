@@ -7,17 +7,17 @@
  *   c:count{ index=, from=, to= }
  *
  *   script-collection-1  A row of a range is read as a whole: the reader runs
- *                        again when anything of it changes. In Lua it is a
- *                        row (script/items.h).
- *   script-collection-2  A range asks for all rows that are not here before
- *                        its run is given up.
- *   script-collection-3  On the ground, a write is a transaction of its own
- *                        (L2 of script/cells.h). */
+ *                        again when anything of it changes. In Lua it is a row
+ *                        (script/items.h).
+ *   script-collection-2  A range asks for all rows that are not here before its
+ *                        run is given up.
+ *   script-collection-3  At the top level, a write is a transaction of its own
+ *                        (cells-2 of script/cells.h). */
 
 #ifndef SCRIPT_COLLECTIONS_H
 #define SCRIPT_COLLECTIONS_H
 
-#include "script/stage.h"
+#include "script/lua_runtime.h"
 
 extern const struct script_class collection_class;
 

@@ -13,13 +13,14 @@
  * Objects of C say themselves what they are (struct script_class), so a view is
  * its value.
  *
- *   C1  convert_read(convert_push(v)) equals v, for every v within the limits.
- *   C2  What cannot be a value is refused with a sentence that names the place
- *       as one would write it in Lua: "items[3].price is a function". Nothing
- *       is half converted.
- *   C3  Keys of a table come sorted by their bytes: a Lua table has no order
- *       that would be the same everywhere.
- *   C4  Reading raises nothing; pushing may, and owns nothing then. */
+ *   convert-1  convert_read(convert_push(v)) equals v, for every v within the
+ *              limits.
+ *   convert-2  What cannot be a value is refused with a sentence that names the
+ *              place as one would write it in Lua: "items[3].price is a
+ *              function". Nothing is half converted.
+ *   convert-3  Keys of a table come sorted by their bytes: a Lua table has no
+ *              order that would be the same everywhere.
+ *   convert-4  Reading raises nothing; pushing may, and owns nothing then. */
 
 #ifndef SCRIPT_CONVERT_H
 #define SCRIPT_CONVERT_H
@@ -49,7 +50,7 @@ MUST_CHECK enum err convert_read(lua_State *L,
                                  struct err_detail *detail);
 
 /* For C functions: raises with the sentence. The reference must not be held
- * over a call that may raise (S5). */
+ * over a call that may raise (vm-5). */
 struct value convert_check(lua_State *L, int index, const char *name);
 
 /* -- Tags and null ------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Coroutines: Lua's own, with three differences. A stop passes through resume,
- * wrap and close (S4); a new coroutine is charged for, because its hook counts
- * from zero; and a task's own thread cannot be yielded by Lua code, because
- * nobody would resume it (script/task.h). */
+ * wrap and close (vm-4); a new coroutine is charged for, because its hook
+ * counts from zero; and a task's own thread cannot be yielded by Lua code,
+ * because nobody would resume it (script/task.h). */
 
 #include <lauxlib.h>
 

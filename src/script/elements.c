@@ -15,7 +15,7 @@ enum {
 };
 
 struct lua_element {
-    struct stage *stage;
+    struct lua_runtime *lua;
     struct builder_object *p; /* the function has captured it */
     struct script_function function;
 };
@@ -56,7 +56,7 @@ struct declaring {
 static int push_element(lua_State *L, void *ctx)
 {
     const struct declaring *declaring = ctx;
-    items_push(L, declaring->frame.stage, declaring->element);
+    items_push(L, declaring->frame.lua, declaring->element);
     return 1;
 }
 
@@ -68,10 +68,10 @@ static void take_result(lua_State *L, int count, void *ctx)
         builder_result_adopt(builder, value_null());
         return;
     }
-    struct stage *stage = NULL;
-    struct place *place = cells_test(L, 1, &stage);
+    struct lua_runtime *lua = NULL;
+    struct place *place = cells_test(L, 1, &lua);
     if (place == NULL) {
-        place = streams_test(L, 1, &stage);
+        place = streams_test(L, 1, &lua);
     }
     if (place != NULL) {
         builder_result_adopt(builder, cell_link(place, builder_space(builder)));
@@ -90,9 +90,9 @@ static enum err declare(struct builder *builder,
                         struct err_detail *detail)
 {
     const struct lua_element *own = ctx;
-    struct stage *stage = own->stage;
+    struct lua_runtime *lua = own->lua;
     struct declaring declaring = {.element = element};
-    frame_begin(&declaring.frame, stage, FRAME_BUILD, NULL);
+    frame_begin(&declaring.frame, lua, FRAME_BUILD, NULL);
     declaring.state.builder = builder;
     struct building_state *outer = own->p->state;
     own->p->state = &declaring.state;
@@ -101,10 +101,10 @@ static enum err declare(struct builder *builder,
         .push = push_element,
         .take = take_result,
         .ctx = &declaring,
-        .steps = patterns_build_steps(stage->script),
+        .steps = patterns_build_steps(lua->script),
     };
     struct script_error error = {0};
-    const enum script_cause cause = script_call(stage->script, &call, &error);
+    const enum script_cause cause = script_call(lua->script, &call, &error);
     own->p->state = outer;
     builders_end(&declaring.state);
     frame_end(&declaring.frame);
@@ -114,7 +114,7 @@ static enum err declare(struct builder *builder,
 static void element_release(void *ctx)
 {
     struct lua_element *own = ctx;
-    script_function_release(own->stage->script, &own->function);
+    script_function_release(own->lua->script, &own->function);
     mem_free(own, sizeof *own);
 }
 
@@ -124,7 +124,7 @@ struct element_body elements_new(lua_State *L,
 {
     const struct script_function function = script_function_keep(L, index);
     struct lua_element *own = mem_alloc_zero(sizeof *own);
-    own->stage = p->stage;
+    own->lua = p->lua;
     own->p = p;
     own->function = function;
     return (struct element_body){

@@ -6,11 +6,11 @@
  * by the identity that their class gives them (struct script_class). It is the
  * same in every process.
  *
- *   F1  Moving a function, renaming its locals, or editing comments and other
- *       functions of the file changes nothing.
- *   F2  Another instruction, constant or captured value changes it.
- *   F3  Cycles are fine: each object is described once, and named by a number
- *       after that.
+ *   fingerprint-1  Moving a function, renaming its locals, or editing comments
+ *                  and other functions of the file changes nothing.
+ *   fingerprint-2  Another instruction, constant or captured value changes it.
+ *   fingerprint-3  Cycles are fine: each object is described once, and named by
+ *                  a number after that.
  *
  * What a function reaches through globals is not captured. What is captured is
  * looked at now: a variable that changes changes the fingerprint.

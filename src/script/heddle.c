@@ -10,11 +10,11 @@
 #include "sched/runner.h"
 #include "script/cells.h"
 #include "script/convert.h"
-#include "script/outside.h"
+#include "script/deferred_calls.h"
+#include "script/lua_runtime.h"
 #include "script/patterns.h"
 #include "script/program.h"
 #include "script/reads.h"
-#include "script/stage.h"
 #include "script/streams.h"
 #include "value/array.h"
 
@@ -29,13 +29,13 @@ struct heddle *heddle_of(lua_State *L)
     return heddle;
 }
 
-struct stage *heddle_stage(const struct heddle *heddle,
-                           const struct runtime *runtime)
+struct lua_runtime *heddle_lua_runtime(const struct heddle *heddle,
+                                       const struct runtime *runtime)
 {
-    LIST_FOREACH (&heddle->stages, at) {
-        struct stage *stage = CONTAINER_OF(at, struct stage, node);
-        if (stage->runtime == runtime) {
-            return stage;
+    LIST_FOREACH (&heddle->lua_runtimes, at) {
+        struct lua_runtime *lua = CONTAINER_OF(at, struct lua_runtime, node);
+        if (lua->runtime == runtime) {
+            return lua;
         }
     }
     return NULL;
@@ -101,35 +101,36 @@ static int do_now(lua_State *L)
 
 /* The runtime that is meant: that of the code that runs or, in a test, the only
  * one. Raises if there is none. */
-static struct stage *check_stage(lua_State *L)
+static struct lua_runtime *check_lua_runtime(lua_State *L)
 {
     const struct heddle *heddle = heddle_of(L);
     if (heddle->frame != NULL) {
-        return heddle->frame->stage;
+        return heddle->frame->lua;
     }
-    struct list_node *first = list_first(&heddle->stages);
-    if (list_is_empty(&heddle->stages) || list_last(&heddle->stages) != first) {
+    struct list_node *first = list_first(&heddle->lua_runtimes);
+    if (list_is_empty(&heddle->lua_runtimes) ||
+        list_last(&heddle->lua_runtimes) != first) {
         (void)luaL_error(L,
                          "heddle.clock is for patterns, computations, effects "
                          "and handlers: call it there");
     }
-    return CONTAINER_OF(first, struct stage, node);
+    return CONTAINER_OF(first, struct lua_runtime, node);
 }
 
 static int do_clock(lua_State *L)
 {
-    struct stage *stage = check_stage(L);
-    const struct piece *piece = stage->frame->call.piece;
+    struct lua_runtime *lua = check_lua_runtime(L);
+    const struct piece *piece = lua->frame->call.piece;
     struct place *place = NULL;
     struct err_detail detail = {0};
     const enum err err =
-        clock_place(stage->runtime,
-                    piece != NULL ? piece->space : stage->runtime->spaces.at[0],
+        clock_place(lua->runtime,
+                    piece != NULL ? piece->space : lua->runtime->spaces.at[0],
                     luaL_checkinteger(L, 1),
                     &place,
                     &detail);
     reads_raise(L, err, &detail);
-    cells_push(L, stage, place);
+    cells_push(L, lua, place);
     return 1;
 }
 
@@ -183,7 +184,7 @@ static int call_function(lua_State *L)
         struct heddle *heddle = heddle_of(L);
         const struct value arguments = asked->arguments;
         asked->arguments = VALUE_NONE;
-        outside_note_adopt(heddle, function, heddle->frame, arguments);
+        deferred_calls_note_adopt(heddle, function, heddle->frame, arguments);
         return 0;
     }
     struct err_detail detail = {0};
@@ -243,7 +244,7 @@ enum script_cause heddle_begin(struct heddle *heddle,
     if (source != NULL) {
         heddle->source = *source;
     }
-    list_init(&heddle->stages);
+    list_init(&heddle->lua_runtimes);
     list_init(&heddle->calls);
     const enum script_cause cause =
         script_protect(script, keep_module, heddle, 0, error);
@@ -257,8 +258,8 @@ enum script_cause heddle_begin(struct heddle *heddle,
 
 void heddle_end(struct heddle *heddle)
 {
-    CHECK(list_is_empty(&heddle->stages));
-    outside_end(heddle);
+    CHECK(list_is_empty(&heddle->lua_runtimes));
+    deferred_calls_end(heddle);
     VEC_FOREACH (&heddle->patterns, pattern) {
         pattern_unref(*pattern);
     }

@@ -7,9 +7,10 @@
  *   launch(pattern, args)   returned by a handler: a piece comes to be with it
  *   NAME(...)               a function of the host, for effects
  *
- * One script has one module. It knows the stages of the script (script/stage.h)
- * and the patterns that its files have made, by name: the last of a name
- * counts, for stages that are there and for those that come. */
+ * One script has one module. It knows the Lua runtimes of the script
+ * (script/lua_runtime.h) and the patterns that its files have made, by name:
+ * the last of a name counts, for Lua runtimes that are there and for those that
+ * come. */
 
 #ifndef SCRIPT_HEDDLE_H
 #define SCRIPT_HEDDLE_H
@@ -24,7 +25,7 @@ struct frame;
 struct pattern;
 struct program_function;
 struct runtime;
-struct stage;
+struct lua_runtime;
 
 /* Where time and chance come from outside of every frame, and what a test is
  * told of. */
@@ -42,13 +43,13 @@ struct heddle_source {
 struct heddle {
     struct script *script;
     struct heddle_source source;
-    struct frame *frame; /* the innermost of all stages, or NULL */
-    struct list stages;  /* struct stage */
+    struct frame *frame;      /* the innermost of all Lua runtimes, or NULL */
+    struct list lua_runtimes; /* struct lua_runtime */
     VEC(struct pattern *) patterns;
     const struct program_function *functions; /* script/program.h; or NULL.
                                                  Before the first require */
 
-    struct list calls; /* of those: script/outside.h */
+    struct list calls; /* of those: script/deferred_calls.h */
 
     /* What captured variables and tables were when they were first looked at:
      * script/fingerprint.h. None: they are looked at each time. */
@@ -62,15 +63,15 @@ MUST_CHECK enum script_cause heddle_begin(struct heddle *heddle,
                                           const struct heddle_source *source,
                                           struct script_error *error);
 
-/* Before the end of the script, and after that of its stages. */
+/* Before the end of the script, and after that of its Lua runtimes. */
 void heddle_end(struct heddle *heddle);
 
 /* The module of the script that runs in this state. */
 struct heddle *heddle_of(lua_State *L);
 
-/* The stage of a runtime, or NULL. */
-struct stage *heddle_stage(const struct heddle *heddle,
-                           const struct runtime *runtime);
+/* The Lua runtime of a runtime, or NULL. */
+struct lua_runtime *heddle_lua_runtime(const struct heddle *heddle,
+                                       const struct runtime *runtime);
 
 /* From now on, captured variables and tables are what they were when they were
  * first looked at, until this is called again: for tests, where a function

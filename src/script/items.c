@@ -14,12 +14,12 @@
 /* Pushes what is at the cell at `index`; anything else as it is. */
 static void push_operand(lua_State *L, int index)
 {
-    struct stage *stage;
-    struct place *place = cells_test(L, index, &stage);
+    struct lua_runtime *lua;
+    struct place *place = cells_test(L, index, &lua);
     if (place == NULL) {
         lua_pushvalue(L, index);
     } else {
-        cells_push_read(L, stage, place);
+        cells_push_read(L, lua, place);
     }
 }
 
@@ -137,25 +137,25 @@ const luaL_Reg items_operators[] = {OPERATORS, {NULL, NULL}};
 
 /* -- Items --------------------------------------------------------------- */
 
-void items_push(lua_State *L, struct stage *stage, struct place *place)
+void items_push(lua_State *L, struct lua_runtime *lua, struct place *place)
 {
-    cells_push_as(L, &item_class, stage, place);
+    cells_push_as(L, &item_class, lua, place);
 }
 
-void items_push_row(lua_State *L, struct stage *stage, struct place *place)
+void items_push_row(lua_State *L, struct lua_runtime *lua, struct place *place)
 {
-    cells_push_as(L, &row_class, stage, place);
+    cells_push_as(L, &row_class, lua, place);
 }
 
 /* Whether the data has a field of that name; nothing is noted. */
-static bool has_field(struct stage *stage,
+static bool has_field(struct lua_runtime *lua,
                       struct place *place,
                       const char *name,
                       size_t length)
 {
     struct value whole = VALUE_NONE;
     struct err_detail detail = {0};
-    const enum err err = reads_whole(stage->frame,
+    const enum err err = reads_whole(lua->frame,
                                      place,
                                      READ_SHAPE,
                                      READ_UNTRACKED,
@@ -171,9 +171,11 @@ static bool has_field(struct stage *stage,
     return has;
 }
 
-/* I1: pushes the method of that name if it is one and the data has no such
+/* items-1: pushes the method of that name if it is one and the data has no such
  * field. */
-static bool push_method(lua_State *L, struct stage *stage, struct place *place)
+static bool push_method(lua_State *L,
+                        struct lua_runtime *lua,
+                        struct place *place)
 {
     size_t length = 0;
     if (lua_type(L, 2) != LUA_TSTRING) {
@@ -181,8 +183,8 @@ static bool push_method(lua_State *L, struct stage *stage, struct place *place)
     }
     const char *name = lua_tolstring(L, 2, &length);
     const lua_CFunction method = cells_method(name);
-    if (method == NULL || (stage->frame->call.kind != FRAME_BUILD &&
-                           has_field(stage, place, name, length))) {
+    if (method == NULL || (lua->frame->call.kind != FRAME_BUILD &&
+                           has_field(lua, place, name, length))) {
         return false;
     }
     lua_pushcfunction(L, method);
@@ -191,16 +193,16 @@ static bool push_method(lua_State *L, struct stage *stage, struct place *place)
 
 static int item_index(lua_State *L)
 {
-    struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
-    if (push_method(L, stage, place)) {
+    struct lua_runtime *lua;
+    struct place *place = cells_check(L, 1, &lua);
+    if (push_method(L, lua, place)) {
         return 1;
     }
-    if (stage->frame->call.kind == FRAME_BUILD) {
-        (void)cells_push_below(L, &item_class, stage, place, 2); /* I4 */
+    if (lua->frame->call.kind == FRAME_BUILD) {
+        (void)cells_push_below(L, &item_class, lua, place, 2); /* items-4 */
         return 1;
     }
-    cells_push_read(L, stage, place);
+    cells_push_read(L, lua, place);
     if (view_is(L, -1)) {
         lua_pushvalue(L, 2);
         (void)lua_gettable(L, -2);
@@ -226,18 +228,18 @@ static enum err item_value(void *object,
                            struct value *out,
                            struct err_detail *detail)
 {
-    struct stage *stage;
-    struct place *place = cells_of(object, &stage);
+    struct lua_runtime *lua;
+    struct place *place = cells_of(object, &lua);
     if (place == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
                        "the runtime of this cell has ended");
     }
-    if (stage->frame->call.kind == FRAME_BUILD) {
+    if (lua->frame->call.kind == FRAME_BUILD) {
         *out = cell_link(place, NULL);
         return ERR_OK;
     }
-    return reads_whole(stage->frame,
+    return reads_whole(lua->frame,
                        place,
                        READ_DEEP,
                        READ_FOR_BOTH,
@@ -265,9 +267,9 @@ static const struct script_class operands_class = {
 
 static int item_eq(lua_State *L)
 {
-    struct stage *stages[2];
-    const struct place *a = cells_test(L, 1, &stages[0]);
-    const struct place *b = cells_test(L, 2, &stages[1]);
+    struct lua_runtime *lua_runtimes[2];
+    const struct place *a = cells_test(L, 1, &lua_runtimes[0]);
+    const struct place *b = cells_test(L, 2, &lua_runtimes[1]);
     if (a == NULL || b == NULL || a == b) {
         lua_pushboolean(L, a != NULL && a == b);
         return 1;
@@ -288,13 +290,13 @@ static int item_eq(lua_State *L)
 
 static int item_tostring(lua_State *L)
 {
-    struct stage *stage;
-    struct place *place = cells_check(L, 1, &stage);
-    if (stage->frame->call.kind == FRAME_BUILD) {
+    struct lua_runtime *lua;
+    struct place *place = cells_check(L, 1, &lua);
+    if (lua->frame->call.kind == FRAME_BUILD) {
         lua_pushstring(L, "item");
         return 1;
     }
-    cells_push_read(L, stage, place);
+    cells_push_read(L, lua, place);
     (void)luaL_tolstring(L, -1, NULL);
     return 1;
 }
@@ -320,10 +322,9 @@ static enum err row_value(void *object,
                           struct value *out,
                           struct err_detail *detail)
 {
-    struct stage *stage;
-    struct place *place = cells_of(object, &stage);
-    const struct run *run =
-        place != NULL ? stage->frame->call.access.run : NULL;
+    struct lua_runtime *lua;
+    struct place *place = cells_of(object, &lua);
+    const struct run *run = place != NULL ? lua->frame->call.access.run : NULL;
     if (run == NULL || run->handling != NULL ||
         run->node->kind != NODE_COMPUTATION) {
         return item_value(object, out, detail);

@@ -210,7 +210,7 @@ static bool fits(struct match *match,
 
 /* -- What is more than an item ------------------------------------------- */
 
-/* Every way round goes through attempt, which counts (M1).
+/* Every way round goes through attempt, which counts (match-1).
  * NOLINTBEGIN(misc-no-recursion) */
 
 static const char *match_rest(struct match *match,

@@ -5,11 +5,11 @@
  * every way to divide a text, which takes time beyond any patience; here every
  * comparison takes a step from a budget, and a match that has none left ends.
  *
- *   M1  A match takes at most as many steps as it is given; a step is one
- *       character compared with one item of the pattern. Recursion is at most
- *       MATCH_DEPTH_MAX calls deep.
- *   M2  Classes are those of ASCII, whatever the locale.
- *   M3  Nothing here knows Lua, allocates, or keeps anything. */
+ *   match-1  A match takes at most as many steps as it is given; a step is one
+ *            character compared with one item of the pattern. Recursion is at
+ *            most MATCH_DEPTH_MAX calls deep.
+ *   match-2  Classes are those of ASCII, whatever the locale.
+ *   match-3  Nothing here knows Lua, allocates, or keeps anything. */
 
 #ifndef SCRIPT_MATCH_H
 #define SCRIPT_MATCH_H

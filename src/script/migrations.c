@@ -101,14 +101,14 @@ static const struct script_class old_class = {
 
 /* A function, until the build has ended. */
 struct lua_migration {
-    struct stage *stage;
+    struct lua_runtime *lua;
     struct script_function function;
 };
 
 static void migration_gone(void *ctx)
 {
     struct lua_migration *own = ctx;
-    script_function_release(own->stage->script, &own->function);
+    script_function_release(own->lua->script, &own->function);
     mem_free(own, sizeof *own);
 }
 
@@ -126,20 +126,20 @@ static enum err run_migration(struct migration *migration,
                               struct err_detail *detail)
 {
     const struct lua_migration *own = ctx;
-    struct stage *stage = own->stage;
+    struct lua_runtime *lua = own->lua;
     struct calling calling = {.migration = migration};
     frame_begin(&calling.frame,
-                stage,
+                lua,
                 FRAME_MIGRATION,
                 migration_transaction(migration));
-    random_init(&calling.frame.random, stage->seed);
+    random_init(&calling.frame.random, lua->seed);
     const struct script_call call = {
         .function = own->function,
         .push = push_old,
         .ctx = &calling,
     };
     struct script_error error = {0};
-    const enum script_cause cause = script_call(stage->script, &call, &error);
+    const enum script_cause cause = script_call(lua->script, &call, &error);
     const bool stale = calling.frame.call.stale;
     if (calling.old != NULL) {
         old_release(calling.old);
@@ -180,7 +180,7 @@ int migrations_declare(lua_State *L)
     }
     const struct script_function function = script_function_keep(L, 3);
     struct lua_migration *own = mem_alloc_zero(sizeof *own);
-    own->stage = p->stage;
+    own->lua = p->lua;
     own->function = function;
     const struct builder_migration migration = {
         .version = (uint32_t)version,

@@ -9,21 +9,21 @@
 #include "runtime/piece.h"
 #include "sched/gates.h"
 #include "sched/graph.h"
-#include "script/attempts.h"
 #include "script/bodies.h"
 #include "script/cells.h"
 #include "script/convert.h"
 #include "script/reads.h"
+#include "script/transactions.h"
 #include "value/array.h"
 #include "value/label.h"
 #include "value/object.h"
 
 /* Held by the scheduler, as long as the node is there, and by Lua. */
-struct stage_node {
+struct lua_runtime_node {
     uint32_t refs;
     struct script *script;
-    struct stage *stage; /* NULL: the node is gone, or was never there */
-    struct node *node;   /* likewise */
+    struct lua_runtime *lua; /* NULL: the node is gone, or was never there */
+    struct node *node;       /* likewise */
     struct script_function function;
     struct place *sink; /* of rt:sink: what it reads; or NULL */
     struct recorded recorded;
@@ -33,7 +33,7 @@ struct stage_node {
 
 /* One of these: a node of Lua code, or a part of a piece by its name. */
 struct node_object {
-    struct stage_node *node;
+    struct lua_runtime_node *node;
     struct binding binding; /* of the piece */
     struct piece *piece;
     struct value name;
@@ -42,7 +42,7 @@ struct node_object {
     uint64_t runs;    /* when this was last asked */
 };
 
-static void node_unref(struct stage_node *node)
+static void node_unref(struct lua_runtime_node *node)
 {
     if (--node->refs == 0) {
         script_function_release(node->script, &node->function);
@@ -53,8 +53,8 @@ static void node_unref(struct stage_node *node)
 /* The scheduler lets go of it. */
 static void node_gone(void *ctx)
 {
-    struct stage_node *node = ctx;
-    node->runs = stage_runs(node->stage, node->node->ordinal);
+    struct lua_runtime_node *node = ctx;
+    node->runs = lua_runtime_runs(node->lua, node->node->ordinal);
     node->ended_as = node->node->status;
     script_function_release(node->script, &node->function);
     if (node->sink != NULL) {
@@ -62,7 +62,7 @@ static void node_gone(void *ctx)
         node->sink = NULL;
     }
     node->node = NULL;
-    node->stage = NULL;
+    node->lua = NULL;
     node_unref(node);
 }
 
@@ -105,21 +105,21 @@ static struct node *node_at(struct node_object *object)
     return node;
 }
 
-static struct stage *stage_at(const struct node_object *object)
+static struct lua_runtime *lua_runtime_at(const struct node_object *object)
 {
-    return object->node != NULL ? object->node->stage : object->binding.stage;
+    return object->node != NULL ? object->node->lua : object->binding.lua;
 }
 
 static uint64_t runs_at(struct node_object *object)
 {
     const struct node *node = node_at(object);
-    const struct stage *stage = stage_at(object);
+    const struct lua_runtime *lua = lua_runtime_at(object);
     if (object->node != NULL) {
-        return stage != NULL ? stage_runs(stage, node->ordinal)
-                             : object->node->runs;
+        return lua != NULL ? lua_runtime_runs(lua, node->ordinal)
+                           : object->node->runs;
     }
-    if (stage != NULL && object->found) {
-        object->runs = stage_runs(stage, object->ordinal);
+    if (lua != NULL && object->found) {
+        object->runs = lua_runtime_runs(lua, object->ordinal);
     }
     return object->runs;
 }
@@ -139,9 +139,9 @@ static int push_value(lua_State *L, struct body_call *call)
 
 static enum run_result run_node(struct run *run, void *ctx)
 {
-    struct stage_node *node = ctx;
+    struct lua_runtime_node *node = ctx;
     struct body_call call = {
-        .stage = node->stage,
+        .lua = node->lua,
         .function = node->function,
         .recorded = &node->recorded,
         .node = node,
@@ -157,21 +157,21 @@ static enum run_result run_node(struct run *run, void *ctx)
 
 /* The place of the cell at `index` in `places`; raises if it is none. */
 static void add_place(lua_State *L,
-                      const struct stage *stage,
+                      const struct lua_runtime *lua,
                       int index,
                       const char *name,
                       struct buf *places)
 {
-    struct stage *of = NULL;
+    struct lua_runtime *of = NULL;
     struct place *place = cells_test(L, index, &of);
-    if (place == NULL || of != stage) {
+    if (place == NULL || of != lua) {
         (void)luaL_error(L, "%s must be a list of cells of this runtime", name);
     }
     buf_append(places, (const void *)&place, sizeof(struct place *));
 }
 
 size_t nodes_check_places(lua_State *L,
-                          const struct stage *stage,
+                          const struct lua_runtime *lua,
                           int index,
                           const char *name,
                           struct place *const **out)
@@ -179,12 +179,12 @@ size_t nodes_check_places(lua_State *L,
     struct buf *places = script_buffer_push(L);
     const int type = lua_getfield(L, index, name);
     if (type == LUA_TUSERDATA) {
-        add_place(L, stage, -1, name, places);
+        add_place(L, lua, -1, name, places);
     } else if (type == LUA_TTABLE) {
         const lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
         for (lua_Integer i = 1; i <= count; i++) {
             (void)lua_rawgeti(L, -1, i);
-            add_place(L, stage, -1, name, places);
+            add_place(L, lua, -1, name, places);
             lua_pop(L, 1);
         }
     } else if (type != LUA_TNIL) {
@@ -244,9 +244,9 @@ struct value nodes_field_clearance(lua_State *L, int index, struct value *held)
 
 /* Pushes the key of a name in the table of names; a run has names of its
  * own. */
-static void push_name_key(lua_State *L, const struct stage *stage, int name)
+static void push_name_key(lua_State *L, const struct lua_runtime *lua, int name)
 {
-    const struct stage_node *parent = stage->frame->node;
+    const struct lua_runtime_node *parent = lua->frame->node;
     lua_pushfstring(L,
                     "%I/%s",
                     parent != NULL ? (lua_Integer)parent->node->ordinal + 1
@@ -255,16 +255,16 @@ static void push_name_key(lua_State *L, const struct stage *stage, int name)
 }
 
 /* The node of the name at `name`, whose object is pushed, or NULL. */
-static struct stage_node *find_named(lua_State *L,
-                                     struct stage *stage,
-                                     int name)
+static struct lua_runtime_node *find_named(lua_State *L,
+                                           struct lua_runtime *lua,
+                                           int name)
 {
     (void)lua_getiuservalue(L, 1, 1);
-    push_name_key(L, stage, name);
+    push_name_key(L, lua, name);
     (void)lua_rawget(L, -2);
     lua_remove(L, -2);
     const struct node_object *found =
-        script_object_test(L, -1, &stage_node_class);
+        script_object_test(L, -1, &lua_runtime_node_class);
     if (found != NULL && found->node->node != NULL &&
         found->node->node->registered) {
         return found->node;
@@ -274,20 +274,20 @@ static struct stage_node *find_named(lua_State *L,
 }
 
 /* The object on top is known under that name. */
-static void keep_name(lua_State *L, const struct stage *stage, int name)
+static void keep_name(lua_State *L, const struct lua_runtime *lua, int name)
 {
     (void)lua_getiuservalue(L, 1, 1);
-    push_name_key(L, stage, name);
+    push_name_key(L, lua, name);
     lua_pushvalue(L, -3);
     lua_rawset(L, -3);
     lua_pop(L, 1);
 }
 
 /* Pushes an object for a new node with the function at `function`. */
-static struct stage_node *push_node(lua_State *L, int function)
+static struct lua_runtime_node *push_node(lua_State *L, int function)
 {
     struct node_object *object =
-        script_object_push(L, &stage_node_class, sizeof *object);
+        script_object_push(L, &lua_runtime_node_class, sizeof *object);
     object->node = mem_alloc_zero(sizeof *object->node);
     object->node->refs = 1;
     object->node->script = script_of(L);
@@ -295,19 +295,19 @@ static struct stage_node *push_node(lua_State *L, int function)
     return object->node;
 }
 
-static void refuse_handlers(lua_State *L, const struct stage *stage)
+static void refuse_handlers(lua_State *L, const struct lua_runtime *lua)
 {
-    if (stage->frame->call.handling != NULL) {
+    if (lua->frame->call.handling != NULL) {
         (void)luaL_error(L, "a handler cannot register nodes");
     }
 }
 
-/* K2: the one that is there. */
+/* nodes-2: the one that is there. */
 static int use_child(lua_State *L,
-                     struct stage *stage,
-                     struct stage_node *known)
+                     struct lua_runtime *lua,
+                     struct lua_runtime_node *known)
 {
-    if (stage->frame->node == NULL) {
+    if (lua->frame->node == NULL) {
         return luaL_error(L, "a node with this name already exists");
     }
     const struct script_function function = script_function_keep(L, 3);
@@ -318,14 +318,14 @@ static int use_child(lua_State *L,
 
 /* The rest of the table at 2; what it pushes stays until the registration. */
 static void check_spec(lua_State *L,
-                       struct stage *stage,
+                       struct lua_runtime *lua,
                        struct node_spec *spec)
 {
-    spec->read_count = nodes_check_places(L, stage, 2, "reads", &spec->reads);
+    spec->read_count = nodes_check_places(L, lua, 2, "reads", &spec->reads);
     spec->output_count =
-        nodes_check_places(L, stage, 2, "writes", &spec->outputs);
+        nodes_check_places(L, lua, 2, "writes", &spec->outputs);
     spec->envelope_count =
-        nodes_check_places(L, stage, 2, "envelope", &spec->envelopes);
+        nodes_check_places(L, lua, 2, "envelope", &spec->envelopes);
     if (spec->kind == NODE_EFFECT) { /* has no surface */
         spec->output_count = 0;
         spec->envelope_count = 0;
@@ -334,15 +334,15 @@ static void check_spec(lua_State *L,
     spec->debounce_max = nodes_field_ms(L, 2, "debounce_max");
     spec->throttle = nodes_field_ms(L, 2, "throttle");
     spec->no_auto_debounce = nodes_field_flag(L, 2, "no_auto_debounce");
-    /* Held by the ground until the registration. */
+    /* Held by the top level until the registration. */
     spec->clearance =
-        nodes_field_clearance(L, 2, &view_hold(&stage->ground.views)->value);
+        nodes_field_clearance(L, 2, &view_hold(&lua->toplevel.views)->value);
     if (lua_getfield(L, 2, "group") != LUA_TNIL) {
         if (lua_type(L, -1) != LUA_TSTRING) {
             (void)luaL_error(L, "group must be a string");
         }
         const struct value group = convert_check(L, -1, "group");
-        spec->group = stage_group(stage, group);
+        spec->group = lua_runtime_group(lua, group);
         value_unref(group);
     }
     lua_pop(L, 1);
@@ -350,19 +350,19 @@ static void check_spec(lua_State *L,
 
 /* Who has a name is somebody after a restart, unless it comes from a run (then
  * that one has to run again for it to be there) or has no fingerprint. */
-static bool find_identity(struct stage *stage,
-                          const struct stage_node *node,
+static bool find_identity(struct lua_runtime *lua,
+                          const struct lua_runtime_node *node,
                           struct value name,
                           struct node_identity *identity)
 {
-    if (stage->forget || value_is_absent(name) || stage->frame->node != NULL) {
+    if (lua->forget || value_is_absent(name) || lua->frame->node != NULL) {
         return false;
     }
-    identity->space = stage->runtime->spaces.at[0];
+    identity->space = lua->runtime->spaces.at[0];
     identity->piece = value_text_new(NODES_BY_HAND);
     identity->generation = NODES_GENERATION;
     identity->action = digest_of_name("heddle lua node 1", name);
-    return bodies_fingerprint(stage,
+    return bodies_fingerprint(lua,
                               node->function,
                               name,
                               &identity->implementation);
@@ -370,16 +370,16 @@ static bool find_identity(struct stage *stage,
 
 /* A node that registers others is nobody after a restart
  * (sched/persistence.h). */
-static void note_parent(struct stage *stage)
+static void note_parent(struct lua_runtime *lua)
 {
-    const struct stage_node *parent = stage->frame->node;
+    const struct lua_runtime_node *parent = lua->frame->node;
     if (parent != NULL && parent->node != NULL &&
         node_persisted(parent->node) != NULL) {
-        persistence_forget(stage_sched(stage), parent->node);
+        persistence_forget(lua_runtime_sched(lua), parent->node);
     }
 }
 
-int nodes_register(lua_State *L, struct stage *stage, enum node_kind kind)
+int nodes_register(lua_State *L, struct lua_runtime *lua, enum node_kind kind)
 {
     static const char *const names[] = {"name",
                                         "fn",
@@ -395,7 +395,7 @@ int nodes_register(lua_State *L, struct stage *stage, enum node_kind kind)
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
     builders_check_options(L, 2, names, COUNT_OF(names));
-    refuse_handlers(L, stage);
+    refuse_handlers(L, lua);
     if (lua_getfield(L, 2, "fn") != LUA_TFUNCTION) { /* at 3 */
         return luaL_error(L, "fn is missing: give the function of the node");
     }
@@ -406,43 +406,43 @@ int nodes_register(lua_State *L, struct stage *stage, enum node_kind kind)
     if (type == LUA_TSTRING) {
         value_unref(convert_check(L, 4, "the name")); /* before all else */
     }
-    struct stage_node *known =
-        type == LUA_TSTRING ? find_named(L, stage, 4) : NULL;
+    struct lua_runtime_node *known =
+        type == LUA_TSTRING ? find_named(L, lua, 4) : NULL;
     if (known != NULL) {
-        return use_child(L, stage, known);
+        return use_child(L, lua, known);
     }
     struct node_spec spec = {.kind = kind, .run = run_node};
-    check_spec(L, stage, &spec);
-    struct stage_node *node = push_node(L, 3);
+    check_spec(L, lua, &spec);
+    struct lua_runtime_node *node = push_node(L, 3);
     if (type == LUA_TSTRING) {
-        keep_name(L, stage, 4);
+        keep_name(L, lua, 4);
         spec.name = convert_check(L, 4, "name");
     }
     node->refs++;
-    node->stage = stage;
+    node->lua = lua;
     spec.ctx = node;
     spec.release = node_gone;
     struct node_identity identity = {0};
-    if (find_identity(stage, node, spec.name, &identity)) {
+    if (find_identity(lua, node, spec.name, &identity)) {
         spec.identity = &identity;
     }
-    note_parent(stage);
-    stage->registered++;
-    node->node = scheduler_register(stage_sched(stage), &spec);
+    note_parent(lua);
+    lua->registered++;
+    node->node = sched_register(lua_runtime_sched(lua), &spec);
     value_unref(identity.piece);
     value_unref(spec.name);
     return 1;
 }
 
-int nodes_sink(lua_State *L, struct stage *stage)
+int nodes_sink(lua_State *L, struct lua_runtime *lua)
 {
-    struct stage *of = NULL;
+    struct lua_runtime *of = NULL;
     struct place *place = cells_check(L, 2, &of);
-    luaL_argcheck(L, of == stage, 2, "the cell belongs to another runtime");
+    luaL_argcheck(L, of == lua, 2, "the cell belongs to another runtime");
     luaL_checktype(L, 3, LUA_TFUNCTION);
-    refuse_handlers(L, stage);
-    struct stage_node *node = push_node(L, 3);
-    node->stage = stage;
+    refuse_handlers(L, lua);
+    struct lua_runtime_node *node = push_node(L, 3);
+    node->lua = lua;
     node->sink = place_ref(place);
     node->refs++;
     struct node_spec spec = {
@@ -454,7 +454,7 @@ int nodes_sink(lua_State *L, struct stage *stage)
         .reads = &place,
         .read_count = 1,
     };
-    node->node = scheduler_register(stage_sched(stage), &spec);
+    node->node = sched_register(lua_runtime_sched(lua), &spec);
     value_unref(spec.name);
     return 1;
 }
@@ -463,17 +463,19 @@ int nodes_sink(lua_State *L, struct stage *stage)
 
 static struct node_object *check_object(lua_State *L, int argument)
 {
-    return script_object_check(L, argument, &stage_node_class);
+    return script_object_check(L, argument, &lua_runtime_node_class);
 }
 
-struct node *nodes_check(lua_State *L, int argument, const struct stage *stage)
+struct node *nodes_check(lua_State *L,
+                         int argument,
+                         const struct lua_runtime *lua)
 {
     struct node_object *object = check_object(L, argument);
     struct node *node = node_at(object);
     if (node == NULL) {
         (void)luaL_error(L, "the node was cancelled");
     }
-    if (stage_at(object) != stage) {
+    if (lua_runtime_at(object) != lua) {
         (void)luaL_error(L, "the node belongs to another runtime");
     }
     return node;
@@ -511,10 +513,10 @@ static int node_height(lua_State *L)
     return 1;
 }
 
-/* Pushes a list that it adopts; it is held by the ground meanwhile. */
-static int push_list(lua_State *L, struct stage *stage, struct value list)
+/* Pushes a list that it adopts; it is held by the top level meanwhile. */
+static int push_list(lua_State *L, struct lua_runtime *lua, struct value list)
 {
-    view_hold(&stage->ground.views)->value = list;
+    view_hold(&lua->toplevel.views)->value = list;
     convert_push(L, list);
     return 1;
 }
@@ -523,7 +525,7 @@ static struct value causes_of(const struct node *node)
 {
     struct value list = value_empty_array();
     VEC_FOREACH (&node->causes, cause) {
-        list = array_push_adopt(list, stage_place_value(cause->place));
+        list = array_push_adopt(list, lua_runtime_place_value(cause->place));
     }
     return list;
 }
@@ -535,7 +537,7 @@ static struct value reads_of(const struct node *node)
         if (reads_is_probe(read->place)) {
             continue;
         }
-        struct value place = stage_place_value(read->place);
+        struct value place = lua_runtime_place_value(read->place);
         if (read->kind == READ_SHAPE) {
             object_put_adopt(&place, "shallow", value_bool(true));
         }
@@ -549,7 +551,7 @@ static struct value writes_of(const struct node *node)
     struct value list = value_empty_array();
     for (uint32_t i = 0; i < node->write_count; i++) {
         const struct write_link *write = &node->writes[i];
-        struct value place = stage_place_value(write->place);
+        struct value place = lua_runtime_place_value(write->place);
         if (graph_is_envelope(write)) {
             object_put_adopt(&place, "envelope", value_bool(true));
         }
@@ -567,7 +569,7 @@ static int push_places(lua_State *L,
         lua_newtable(L);
         return 1;
     }
-    return push_list(L, stage_at(object), list_of(node));
+    return push_list(L, lua_runtime_at(object), list_of(node));
 }
 
 static int node_causes(lua_State *L)
@@ -590,7 +592,8 @@ static int node_gate(lua_State *L)
 {
     struct node_object *object = check_object(L, 1);
     const struct node *node = node_at(object);
-    const mono_ms now = node != NULL ? stage_now(stage_at(object)) : 0;
+    const mono_ms now =
+        node != NULL ? lua_runtime_now(lua_runtime_at(object)) : 0;
     const char *reason = node != NULL ? gates_reason(node, now) : NULL;
     if (reason == NULL) {
         lua_pushnil(L);
@@ -612,7 +615,7 @@ static int node_cancel(lua_State *L)
                           "piece:stop()");
     }
     if (node != NULL && node->registered) {
-        scheduler_remove_all(stage_sched(stage_at(object)), node);
+        sched_remove_all(lua_runtime_sched(lua_runtime_at(object)), node);
     }
     return 0;
 }
@@ -623,7 +626,7 @@ static int node_debounce(lua_State *L)
     struct node *node = node_at(object);
     const mono_ms ms = lua_isnoneornil(L, 2) ? 0 : check_ms(L, 2, "a debounce");
     if (node != NULL) {
-        scheduler_set_debounce(stage_sched(stage_at(object)), node, ms);
+        sched_set_debounce(lua_runtime_sched(lua_runtime_at(object)), node, ms);
     }
     return 0;
 }
@@ -634,7 +637,7 @@ static int node_throttle(lua_State *L)
     struct node *node = node_at(object);
     const mono_ms ms = lua_isnoneornil(L, 2) ? 0 : check_ms(L, 2, "a throttle");
     if (node != NULL) {
-        scheduler_set_throttle(stage_sched(stage_at(object)), node, ms);
+        sched_set_throttle(lua_runtime_sched(lua_runtime_at(object)), node, ms);
     }
     return 0;
 }
@@ -664,7 +667,7 @@ static struct value node_identity_value(void *ctx)
                                 : value_null();
 }
 
-const struct script_class stage_node_class = {
+const struct script_class lua_runtime_node_class = {
     .name = "node",
     .methods = node_methods,
     .release = object_release,
@@ -672,14 +675,14 @@ const struct script_class stage_node_class = {
 };
 
 bool nodes_push_part(lua_State *L,
-                     struct stage *stage,
+                     struct lua_runtime *lua,
                      struct piece *piece,
                      struct value name)
 {
     struct node_object *object =
-        script_object_push(L, &stage_node_class, sizeof *object);
+        script_object_push(L, &lua_runtime_node_class, sizeof *object);
     object->piece = piece_ref(piece);
     object->name = value_ref(name);
-    binding_tie(&object->binding, stage, object_cut);
+    binding_tie(&object->binding, lua, object_cut);
     return node_at(object) != NULL;
 }

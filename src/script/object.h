@@ -4,9 +4,10 @@
  * found by the class's address, so asking what an object is allocates nothing
  * and raises nothing. Lua code can neither read nor replace a metatable.
  *
- *   O1  Every userdata that Lua code can get hold of is an object.
- *   O2  An object is all zero until its maker has filled it, and `release` is
- *       called exactly once, also for one that is still all zero. */
+ *   script-object-1  Every userdata that Lua code can get hold of is an object.
+ *   script-object-2  An object is all zero until its maker has filled it, and
+ *                    `release` is called exactly once, also for one that is
+ *                    still all zero. */
 
 #ifndef SCRIPT_OBJECT_H
 #define SCRIPT_OBJECT_H

@@ -1,4 +1,4 @@
-/* pairs and next in an order that is the same in every process (E1).
+/* pairs and next in an order that is the same in every process (sandbox-1).
  *
  * pairs takes the keys of a table at its beginning and sorts them: a loop may
  * change the table as it likes, what is gone when its turn comes is left out,

@@ -33,7 +33,7 @@ struct building {
 static int push_builder(lua_State *L, void *ctx)
 {
     struct building *building = ctx;
-    builders_push(L, building->frame.stage, &building->state);
+    builders_push(L, building->frame.lua, &building->state);
     return 1;
 }
 
@@ -45,10 +45,10 @@ static void take_field(lua_State *L, struct building *building)
     }
     struct value *key = builders_hold(&building->state, 0);
     *key = convert_check(L, -2, "the name of a field");
-    struct stage *stage = NULL;
-    struct place *place = cells_test(L, -1, &stage);
+    struct lua_runtime *lua = NULL;
+    struct place *place = cells_test(L, -1, &lua);
     if (place == NULL) {
-        place = streams_test(L, -1, &stage);
+        place = streams_test(L, -1, &lua);
     }
     struct err_detail detail = {0};
     enum err err;
@@ -124,23 +124,23 @@ static enum err build(struct builder *builder,
                       struct err_detail *detail)
 {
     const struct lua_pattern *pattern = ctx;
-    struct stage *stage =
-        heddle_stage(pattern->heddle, builder_runtime(builder));
-    if (stage == NULL) {
+    struct lua_runtime *lua =
+        heddle_lua_runtime(pattern->heddle, builder_runtime(builder));
+    if (lua == NULL) {
         return err_set(detail, ERR_ARGUMENT, "this runtime does not run Lua");
     }
     struct building building = {.builder = builder};
-    frame_begin(&building.frame, stage, FRAME_BUILD, NULL);
+    frame_begin(&building.frame, lua, FRAME_BUILD, NULL);
     building.state.builder = builder;
     const struct script_call call = {
         .function = pattern->function,
         .push = push_builder,
         .take = take_result,
         .ctx = &building,
-        .steps = patterns_build_steps(stage->script),
+        .steps = patterns_build_steps(lua->script),
     };
     struct script_error error = {0};
-    const enum script_cause cause = script_call(stage->script, &call, &error);
+    const enum script_cause cause = script_call(lua->script, &call, &error);
     builders_end(&building.state);
     frame_end(&building.frame);
     return patterns_build_end(&building.state, cause, &error, detail);
@@ -177,8 +177,8 @@ static void make_known(struct heddle *heddle, struct pattern *pattern)
     if (!is_known) {
         vec_push(&heddle->patterns, pattern_ref(pattern));
     }
-    LIST_FOREACH (&heddle->stages, at) {
-        runtime_add_pattern(CONTAINER_OF(at, struct stage, node)->runtime,
+    LIST_FOREACH (&heddle->lua_runtimes, at) {
+        runtime_add_pattern(CONTAINER_OF(at, struct lua_runtime, node)->runtime,
                             pattern);
     }
 }
@@ -300,7 +300,7 @@ static void launch_release(void *object)
     *launch = (struct launch_object){0};
 }
 
-/* Z2. */
+/* patterns-2. */
 static enum err launch_value(void *object,
                              struct value *out,
                              struct err_detail *detail)

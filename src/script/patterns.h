@@ -7,19 +7,21 @@
  * builder `p` (script/builders.h) and its result becomes the fields of the
  * piece's result: a cell or a stream as a link, anything else as it is.
  *
- *   Z1  While it is built nothing can be read or written, and there is neither
- *       time nor chance. An error of the code, or a result that is none, fails
- *       the start of the piece with a sentence that has the file and the line.
- *   Z2  heddle.launch(pattern, args) launches a piece with the commit of the
- *       handler that calls it. What it gives is a link to the result of that
- *       piece wherever it is stored, sent or returned. */
+ *   patterns-1  While it is built nothing can be read or written, and there is
+ *               neither time nor chance. An error of the code, or a result that
+ *               is none, fails the start of the piece with a sentence that has
+ *               the file and the line.
+ *   patterns-2  heddle.launch(pattern, args) launches a piece with the commit
+ *               of the handler that calls it. What it gives is a link to the
+ *               result of that piece wherever it is stored, sent or
+ *               returned. */
 
 #ifndef SCRIPT_PATTERNS_H
 #define SCRIPT_PATTERNS_H
 
 #include "runtime/pattern.h"
 #include "script/builders.h"
-#include "script/stage.h"
+#include "script/lua_runtime.h"
 
 extern const struct script_class pattern_class;
 

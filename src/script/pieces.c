@@ -1,4 +1,4 @@
-/* Piece objects, and reads on the ground that are up to date. */
+/* Piece objects, and reads at the top level that are up to date. */
 
 #include "script/pieces.h"
 
@@ -16,27 +16,27 @@
 
 /* -- Looking for a moment ------------------------------------------------ */
 
-enum err pieces_read(struct stage *stage,
+enum err pieces_read(struct lua_runtime *lua,
                      struct place *place,
                      struct value *out,
                      struct err_detail *detail)
 {
-    struct frame *frame = stage->frame;
-    if (!frame_is_ground(frame) || stage->host->settle == NULL) {
+    struct frame *frame = lua->frame;
+    if (!frame_is_toplevel(frame) || lua->host->settle == NULL) {
         return call_frame_note(
             &frame->call,
             resolve_read(&frame->call.access, place, out, detail));
     }
     struct pull pull = {
-        .runtime = stage->runtime,
+        .runtime = lua->runtime,
         .place = place,
         .read = resolve_read,
         .clearance = value_bool(true), /* it is the host that looks */
     };
     pull_begin(&pull);
-    stage->host->settle(stage->host->ctx);
+    lua->host->settle(lua->host->ctx);
     pull_end(&pull);
-    stage->glances += pull.runs;
+    lua->glances += pull.runs;
     if (!pull.is_done) { /* a node is still busy: what is there now */
         value_unref(pull.seen);
         return resolve_read(&frame->call.access, place, out, detail);
@@ -72,20 +72,20 @@ static void object_release(void *ctx)
 
 static const struct script_class piece_class;
 
-static struct piece *check_piece(lua_State *L, struct stage **stage)
+static struct piece *check_piece(lua_State *L, struct lua_runtime **lua)
 {
     struct piece_object *object = script_object_check(L, 1, &piece_class);
-    if (object->binding.stage == NULL) {
+    if (object->binding.lua == NULL) {
         (void)luaL_error(L, "the runtime of this piece has ended");
     }
-    *stage = object->binding.stage;
+    *lua = object->binding.lua;
     return object->piece;
 }
 
 /* The same for what needs one that runs. */
-static struct piece *check_running(lua_State *L, struct stage **stage)
+static struct piece *check_running(lua_State *L, struct lua_runtime **lua)
 {
-    struct piece *piece = check_piece(L, stage);
+    struct piece *piece = check_piece(L, lua);
     if (piece->state == PIECE_FAILED) {
         (void)luaL_error(L, "the piece has failed: %s", piece->error.text);
     }
@@ -111,11 +111,11 @@ static bool read_position(const char *at, size_t length, lua_Integer *out)
     return length > 0;
 }
 
-static bool is_object(struct stage *stage, struct place *place)
+static bool is_object(struct lua_runtime *lua, struct place *place)
 {
     struct value value = VALUE_NONE;
     struct err_detail detail = {0};
-    const enum err err = reads_whole(stage->frame,
+    const enum err err = reads_whole(lua->frame,
                                      place,
                                      READ_SHAPE,
                                      READ_UNTRACKED,
@@ -128,11 +128,11 @@ static bool is_object(struct stage *stage, struct place *place)
 
 /* Replaces the cell on top by the one below, at the key on top of it. */
 static struct place *step_below(lua_State *L,
-                                struct stage *stage,
+                                struct lua_runtime *lua,
                                 struct place *place)
 {
     struct place *below =
-        cells_push_below(L, &cell_class, stage, place, lua_gettop(L));
+        cells_push_below(L, &cell_class, lua, place, lua_gettop(L));
     lua_replace(L, -3);
     lua_pop(L, 1);
     return below;
@@ -141,23 +141,23 @@ static struct place *step_below(lua_State *L,
 /* The same for a part of a path in text. `first` is the number of the first
  * position. */
 static struct place *step_by_text(lua_State *L,
-                                  struct stage *stage,
+                                  struct lua_runtime *lua,
                                   struct place *place,
                                   const struct text *part,
                                   lua_Integer first)
 {
     lua_Integer position = 0;
     if (read_position(part->at, part->length, &position) && position >= first &&
-        !is_object(stage, place)) {
+        !is_object(lua, place)) {
         lua_pushinteger(L, position - first + 1);
     } else {
         lua_pushlstring(L, part->at, part->length);
     }
-    return step_below(L, stage, place);
+    return step_below(L, lua, place);
 }
 
 static struct place *go_by_text(lua_State *L,
-                                struct stage *stage,
+                                struct lua_runtime *lua,
                                 struct place *place,
                                 int index)
 {
@@ -170,7 +170,7 @@ static struct place *go_by_text(lua_State *L,
         const char *next = memchr(at, slashes ? '/' : '.', (size_t)(end - at));
         const char *stop = next != NULL ? next : end;
         const struct text part = {at, (size_t)(stop - at)};
-        place = step_by_text(L, stage, place, &part, slashes ? 0 : 1);
+        place = step_by_text(L, lua, place, &part, slashes ? 0 : 1);
         at = stop + 1;
     }
     return place;
@@ -178,22 +178,22 @@ static struct place *go_by_text(lua_State *L,
 
 /* Pushes the cell at the path that is the argument `index`; its place. */
 static struct place *push_cell_at(lua_State *L,
-                                  struct stage *stage,
+                                  struct lua_runtime *lua,
                                   const struct piece *piece,
                                   int index)
 {
-    struct place *place = cells_push_document(L, stage, piece->document);
+    struct place *place = cells_push_document(L, lua, piece->document);
     if (lua_isnoneornil(L, index)) {
         return place;
     }
     if (lua_type(L, index) == LUA_TSTRING) {
-        return go_by_text(L, stage, place, index);
+        return go_by_text(L, lua, place, index);
     }
     luaL_checktype(L, index, LUA_TTABLE);
     const lua_Integer count = (lua_Integer)lua_rawlen(L, index);
     for (lua_Integer i = 1; i <= count; i++) {
         (void)lua_rawgeti(L, index, i);
-        place = step_below(L, stage, place);
+        place = step_below(L, lua, place);
     }
     return place;
 }
@@ -203,12 +203,12 @@ static struct place *push_cell_at(lua_State *L,
 static int piece_get(lua_State *L)
 {
     lua_settop(L, 2);
-    struct stage *stage;
-    struct piece *piece = check_running(L, &stage);
-    struct place *place = push_cell_at(L, stage, piece, 2);
-    struct view_found *held = view_hold(&stage->frame->views);
+    struct lua_runtime *lua;
+    struct piece *piece = check_running(L, &lua);
+    struct place *place = push_cell_at(L, lua, piece, 2);
+    struct view_found *held = view_hold(&lua->frame->views);
     struct err_detail detail = {0};
-    const enum err err = pieces_read(stage, place, &held->value, &detail);
+    const enum err err = pieces_read(lua, place, &held->value, &detail);
     script_pass_stop(L);
     reads_raise(L, err, &detail);
     convert_push(L, held->value);
@@ -218,49 +218,49 @@ static int piece_get(lua_State *L)
 static int piece_cell(lua_State *L)
 {
     lua_settop(L, 2);
-    struct stage *stage;
-    struct piece *piece = check_running(L, &stage);
-    (void)push_cell_at(L, stage, piece, 2);
+    struct lua_runtime *lua;
+    struct piece *piece = check_running(L, &lua);
+    (void)push_cell_at(L, lua, piece, 2);
     return 1;
 }
 
 static int piece_send(lua_State *L)
 {
     lua_settop(L, 4);
-    struct stage *stage;
-    struct piece *piece = check_running(L, &stage);
+    struct lua_runtime *lua;
+    struct piece *piece = check_running(L, &lua);
     luaL_checktype(L, 2, LUA_TSTRING);
-    struct view_found *held = view_hold(&stage->frame->views);
+    struct view_found *held = view_hold(&lua->frame->views);
     held->value = convert_check(L, 2, "the name of the stream");
     struct stream *stream = NULL;
     struct err_detail detail = {0};
     const enum err err = piece_stream(piece, held->value, &stream, &detail);
     reads_raise(L, err, &detail);
     lua_remove(L, 1); /* the stream's name is where the stream would be */
-    return streams_send_to(L, stage, stream);
+    return streams_send_to(L, lua, stream);
 }
 
 static int piece_cancel(lua_State *L)
 {
     lua_settop(L, 2);
-    struct stage *stage;
-    struct piece *piece = check_running(L, &stage);
+    struct lua_runtime *lua;
+    struct piece *piece = check_running(L, &lua);
     luaL_checktype(L, 2, LUA_TSTRING);
     const struct timer_target target = {
         .space = piece->space,
         .owner = value_ref(piece->document->id),
     };
-    return streams_cancel_at(L, stage, target, 2);
+    return streams_cancel_at(L, lua, target, 2);
 }
 
 static int piece_node_method(lua_State *L)
 {
-    struct stage *stage;
-    struct piece *piece = check_running(L, &stage);
+    struct lua_runtime *lua;
+    struct piece *piece = check_running(L, &lua);
     luaL_checktype(L, 2, LUA_TSTRING);
-    struct view_found *held = view_hold(&stage->frame->views);
+    struct view_found *held = view_hold(&lua->frame->views);
     held->value = convert_check(L, 2, "the name of the node");
-    if (!nodes_push_part(L, stage, piece, held->value)) {
+    if (!nodes_push_part(L, lua, piece, held->value)) {
         lua_pushnil(L);
     }
     return 1;
@@ -268,15 +268,15 @@ static int piece_node_method(lua_State *L)
 
 static int piece_task(lua_State *L)
 {
-    struct stage *stage;
-    const struct piece *piece = check_running(L, &stage);
+    struct lua_runtime *lua;
+    const struct piece *piece = check_running(L, &lua);
     luaL_checktype(L, 2, LUA_TSTRING);
-    if (stage->host->push_task == NULL) {
+    if (lua->host->push_task == NULL) {
         return luaL_error(L, "tasks can be answered only in tests");
     }
-    struct view_found *held = view_hold(&stage->frame->views);
+    struct view_found *held = view_hold(&lua->frame->views);
     held->value = convert_check(L, 2, "the name of the task");
-    stage->host->push_task(L, stage->host->ctx, piece, held->value);
+    lua->host->push_task(L, lua->host->ctx, piece, held->value);
     return 1;
 }
 
@@ -299,23 +299,23 @@ static const char *state_name(const struct piece *piece)
 
 static int piece_state_method(lua_State *L)
 {
-    struct stage *stage;
-    lua_pushstring(L, state_name(check_piece(L, &stage)));
+    struct lua_runtime *lua;
+    lua_pushstring(L, state_name(check_piece(L, &lua)));
     return 1;
 }
 
 static int piece_name_method(lua_State *L)
 {
-    struct stage *stage;
-    convert_push(L, check_piece(L, &stage)->name);
+    struct lua_runtime *lua;
+    convert_push(L, check_piece(L, &lua)->name);
     return 1;
 }
 
-static struct piece *check_ground(lua_State *L, const char *method)
+static struct piece *check_toplevel(lua_State *L, const char *method)
 {
-    struct stage *stage;
-    struct piece *piece = check_piece(L, &stage);
-    if (!frame_is_ground(stage->frame)) {
+    struct lua_runtime *lua;
+    struct piece *piece = check_piece(L, &lua);
+    if (!frame_is_toplevel(lua->frame)) {
         (void)luaL_error(L, "%s() cannot be called inside a run", method);
     }
     return piece;
@@ -323,13 +323,13 @@ static struct piece *check_ground(lua_State *L, const char *method)
 
 static int piece_stop_method(lua_State *L)
 {
-    piece_stop(check_ground(L, "stop"));
+    piece_stop(check_toplevel(L, "stop"));
     return 0;
 }
 
 static int piece_remove_method(lua_State *L)
 {
-    piece_remove(check_ground(L, "remove"));
+    piece_remove(check_toplevel(L, "remove"));
     return 0;
 }
 
@@ -379,10 +379,10 @@ static const struct script_class piece_class = {
     .identity = object_identity,
 };
 
-void pieces_push(lua_State *L, struct stage *stage, struct piece *piece)
+void pieces_push(lua_State *L, struct lua_runtime *lua, struct piece *piece)
 {
     struct piece_object *object =
         script_object_push(L, &piece_class, sizeof *object);
     object->piece = piece_ref(piece);
-    binding_tie(&object->binding, stage, object_cut);
+    binding_tie(&object->binding, lua, object_cut);
 }

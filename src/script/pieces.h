@@ -17,15 +17,15 @@
 #ifndef SCRIPT_PIECES_H
 #define SCRIPT_PIECES_H
 
-#include "script/stage.h"
+#include "script/lua_runtime.h"
 
 /* Pushes the object of a piece; takes a reference of its own. May raise. */
-void pieces_push(lua_State *L, struct stage *stage, struct piece *piece);
+void pieces_push(lua_State *L, struct lua_runtime *lua, struct piece *piece);
 
 /* The value at a place with everything that it links to, new: inside a run a
- * read of that run, on the ground by somebody who looks for a moment, so that
- * it is up to date. Raises nothing. */
-MUST_CHECK enum err pieces_read(struct stage *stage,
+ * read of that run, at the top level by somebody who looks for a moment, so
+ * that it is up to date. Raises nothing. */
+MUST_CHECK enum err pieces_read(struct lua_runtime *lua,
                                 struct place *place,
                                 struct value *out,
                                 struct err_detail *detail);

@@ -1,4 +1,4 @@
-/* Programs: a state of Lua, its module, and one stage. */
+/* Programs: a state of Lua, its module, and one Lua runtime. */
 
 #include "script/program.h"
 
@@ -8,10 +8,10 @@
 #include "runtime/piece.h"
 #include "script/cells.h"
 #include "script/convert.h"
+#include "script/lua_runtime.h"
 #include "script/patterns.h"
 #include "script/pieces.h"
 #include "script/reads.h"
-#include "script/stage.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/json.h"
@@ -28,9 +28,9 @@ struct program {
     struct script_error broken; /* the module could not be made */
     struct script_function lines;
     struct pattern_list returned; /* by the last file, by name */
-    struct stage_host host;
-    struct stage stage;
-    bool is_attached; /* the stage is there, */
+    struct lua_runtime_host host;
+    struct lua_runtime lua;
+    bool is_attached; /* the Lua runtime is there, */
     bool is_cut;      /* and its runtime is about to end, or has */
 };
 
@@ -104,7 +104,7 @@ static struct random *source_random(void *ctx)
 {
     struct program *program = ctx;
     return program->is_attached && !program->is_cut
-               ? &program->stage.ground.random
+               ? &program->lua.toplevel.random
                : NULL;
 }
 
@@ -123,7 +123,7 @@ struct program *program_new(const struct program_options *options)
         .steps = options->steps,
     };
     program->script = script_new(&config);
-    program->host = (struct stage_host){
+    program->host = (struct lua_runtime_host){
         .ctx = program,
         .now = host_now,
         .wall = host_wall,
@@ -153,7 +153,7 @@ void program_free(struct program *program)
     }
     program_detach(program);
     if (program->is_attached) {
-        stage_clear_away(&program->stage);
+        lua_runtime_clear_away(&program->lua);
     }
     release_patterns(&program->returned);
     script_function_release(program->script, &program->lines);
@@ -167,15 +167,15 @@ void program_attach(struct program *program, struct runtime *runtime)
 {
     CHECK(!program->is_attached || program->is_cut);
     if (program->is_attached) {
-        stage_clear_away(&program->stage);
+        lua_runtime_clear_away(&program->lua);
     }
-    const struct stage_options options = {
+    const struct lua_runtime_options options = {
         .heddle = &program->heddle,
         .runtime = runtime,
         .host = &program->host,
         .seed = program->options.seed,
     };
-    stage_set_up(&program->stage, &options);
+    lua_runtime_set_up(&program->lua, &options);
     program->is_attached = true;
     program->is_cut = false;
 }
@@ -187,7 +187,7 @@ static void stop_pieces(struct program *program)
     bool any = true;
     while (any) {
         any = false;
-        LIST_FOREACH (&program->stage.runtime->pieces, at) {
+        LIST_FOREACH (&program->lua.runtime->pieces, at) {
             struct piece *piece = CONTAINER_OF(at, struct piece, node);
             if (piece->pattern != NULL && patterns_is_lua(piece->pattern)) {
                 piece_stop(piece);
@@ -202,7 +202,7 @@ void program_detach(struct program *program)
 {
     if (program->is_attached && !program->is_cut) {
         stop_pieces(program);
-        stage_cut(&program->stage);
+        lua_runtime_cut(&program->lua);
         program->is_cut = true;
     }
 }
@@ -350,33 +350,33 @@ static struct program *program_of(lua_State *L)
     return CONTAINER_OF(heddle_of(L), struct program, heddle);
 }
 
-static struct stage *check_stage(lua_State *L)
+static struct lua_runtime *check_lua_runtime(lua_State *L)
 {
     struct program *program = program_of(L);
     if (!program->is_attached || program->is_cut) {
         (void)luaL_error(L, "there is no runtime");
     }
-    return &program->stage;
+    return &program->lua;
 }
 
 static int line_doc(lua_State *L)
 {
     lua_settop(L, 2);
-    (void)cells_push_named(L, check_stage(L), 1, 2);
+    (void)cells_push_named(L, check_lua_runtime(L), 1, 2);
     return 1;
 }
 
 static int line_piece(lua_State *L)
 {
-    struct stage *stage = check_stage(L);
+    struct lua_runtime *lua = check_lua_runtime(L);
     luaL_checktype(L, 1, LUA_TSTRING);
     const struct value name = convert_check(L, 1, "the name");
-    struct piece *piece = piece_find(stage->runtime, NULL, name);
+    struct piece *piece = piece_find(lua->runtime, NULL, name);
     value_unref(name);
     if (piece == NULL) {
         return luaL_error(L, "no piece with this name is running");
     }
-    pieces_push(L, stage, piece);
+    pieces_push(L, lua, piece);
     return 1;
 }
 
@@ -577,19 +577,19 @@ enum err program_read(struct program *program,
 {
     CHECK(program->is_attached && !program->is_cut);
     *out = VALUE_NONE;
-    return pieces_read(&program->stage, place, out, detail);
+    return pieces_read(&program->lua, place, out, detail);
 }
 
 void program_note_run(struct program *program, const struct node *node)
 {
     if (program->is_attached) {
-        stage_note_run(&program->stage, node);
+        lua_runtime_note_run(&program->lua, node);
     }
 }
 
 uint64_t program_runs(const struct program *program, const struct node *node)
 {
-    return program->is_attached ? stage_runs(&program->stage, node->ordinal)
+    return program->is_attached ? lua_runtime_runs(&program->lua, node->ordinal)
                                 : 0;
 }
 

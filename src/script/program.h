@@ -15,16 +15,17 @@
  * On a host with files (host/live.h) that is: live_settle, program_detach,
  * live_stop, program_free.
  *
- *   M1  A program is one state of Lua with its budgets (script/vm.h). Whatever
- *       its code does, a call ends, and what went wrong is a sentence with the
- *       file and the line.
- *   M2  Files of a program have environments of their own and share its
- *       patterns: a name means the pattern that was made last. Loading a file
- *       again is how it is reloaded; pieces that run keep what they have until
- *       they are started again.
- *   M3  Nothing here reads a clock, a file or chance, or prints: `host` does.
- *   M4  Errors of runs are told by the runtime (struct sched_hooks), with their
- *       places; `report` has the rest. */
+ *   program-1  A program is one state of Lua with its budgets (script/vm.h).
+ *              Whatever its code does, a call ends, and what went wrong is a
+ *              sentence with the file and the line.
+ *   program-2  Files of a program have environments of their own and share its
+ *              patterns: a name means the pattern that was made last. Loading a
+ *              file again is how it is reloaded; pieces that run keep what they
+ *              have until they are started again.
+ *   program-3  Nothing here reads a clock, a file or chance, or prints: `host`
+ *              does.
+ *   program-4  Errors of runs are told by the runtime (struct sched_hooks),
+ *              with their places; `report` has the rest. */
 
 #ifndef SCRIPT_PROGRAM_H
 #define SCRIPT_PROGRAM_H
@@ -56,7 +57,7 @@ struct program_function {
                      struct err_detail *detail);
     void *ctx;
     /* Instead of `call`: it is done once the run of the effect has landed, and
-     * gives nothing back (script/outside.h). */
+     * gives nothing back (script/deferred_calls.h). */
     void (*after)(void *ctx, struct value arguments);
 };
 
@@ -133,7 +134,7 @@ void program_complete(struct program *program,
                       void (*offer)(void *ctx, const char *name),
                       void *ctx);
 
-/* Runs a line of Lua on the ground, an expression or statements, in an
+/* Runs a line of Lua at the top level, an expression or statements, in an
  * environment that the lines of a program share, and appends what it gives, as
  * JSON where it can be, one result a line. In that environment `doc(id)` is a
  * cell and `piece(name)` a started piece. */

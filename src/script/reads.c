@@ -2,7 +2,7 @@
 
 #include "script/reads.h"
 
-/* N1 of runtime/pattern.h. */
+/* pattern-1 of runtime/pattern.h. */
 static enum err check_readable(const struct frame *frame,
                                struct err_detail *detail)
 {
@@ -29,7 +29,7 @@ enum err reads_whole(struct frame *frame,
 {
     *out = VALUE_NONE;
     const enum err err = check_readable(frame, detail);
-    frame->stage->reads += frame->call.access.run != NULL;
+    frame->lua->reads += frame->call.access.run != NULL;
     return err == ERR_OK
                ? call_frame_read(&frame->call, place, kind, flags, out, detail)
                : err;
@@ -42,8 +42,8 @@ bool reads_is_probe(const struct place *place)
            value_is_text(path->at[path->length - 1].key, PATH_KIND);
 }
 
-/* D2. Who writes here or above is up to date then; who writes below need not
- * be. */
+/* reads-2. Who writes here or above is up to date then; who writes below need
+ * not be. */
 static enum err read_kind_of(struct frame *frame,
                              struct place *place,
                              unsigned flags,
@@ -77,9 +77,9 @@ static bool is_plain_leaf(const struct frame *frame, const struct place *place)
            value_tag(value) != TAG_LINK;
 }
 
-/* D5. What the read looked at, up to where it failed, is read once more and
- * logged. If the run is given up to be made again in order, this runs no other
- * node. */
+/* reads-5. What the read looked at, up to where it failed, is read once more
+ * and logged. If the run is given up to be made again in order, this runs no
+ * other node. */
 static enum err log_failed(const struct frame *frame,
                            struct place *place,
                            enum err failed)
@@ -117,7 +117,7 @@ enum err reads_look(struct frame *frame,
                            &out->value,
                            detail);
     }
-    /* D4: a look that runs nobody, after those who matter have run. */
+    /* reads-4: a look that runs nobody, after those who matter have run. */
     const struct cell_access *access = &frame->call.access;
     const struct cell_access loose = {access->runtime,
                                       NULL,

@@ -1,28 +1,32 @@
-/* Reads of Lua code, on behalf of a frame (script/stage.h).
+/* Reads of Lua code, on behalf of a frame (script/lua_runtime.h).
  *
- *   D1  A leaf, and that there is nothing, is a deep read of its place.
- *   D2  Of a container that is only passed, its being one is noted, and nothing
- *       below (PATH_KIND of value/path.h). It looks different exactly when
+ *   reads-1  A leaf, and that there is nothing, is a deep read of its place.
+ *   reads-2  Of a container that is only passed, its being one is noted, and
+ *            nothing below (PATH_KIND of value/path.h). It looks different
+ *            exactly when
  * there is no container any more, one of the other kind, or another way to it.
- *   D3  Links are followed, and each is a read.
- *   D4  Who writes below a container that is only passed does not run for it.
- *   D5  A read that fails is a read of every place that it looked at, including
- *       the one at which it failed: a change of any of them wakes the node.
+ *   reads-3  Links are followed, and each is a read.
+ *   reads-4  Who writes below a container that is only passed does not run for
+ *            it.
+ *   reads-5  A read that fails is a read of every place that it looked at,
+ *            including the one at which it failed: a change of any of them
+ *            wakes the node.
  *
  * Nothing here raises an error of Lua but reads_raise. */
 
 #ifndef SCRIPT_READS_H
 #define SCRIPT_READS_H
 
-#include "script/stage.h"
+#include "script/lua_runtime.h"
 
-/* Whether it is a place that only says of which kind a container is (D2). */
+/* Whether it is a place that only says of which kind a container is
+ * (reads-2). */
 bool reads_is_probe(const struct place *place);
 
 /* The functions by which views of a frame read. */
 void reads_source(struct view_source *source);
 
-/* What is at a place (D1, D2); a container with where it is. */
+/* What is at a place (reads-1, reads-2); a container with where it is. */
 MUST_CHECK enum err reads_look(struct frame *frame,
                                struct place *place,
                                struct view_found *out,

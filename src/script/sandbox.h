@@ -5,16 +5,17 @@
  * os, debug or package, no dofile, loadfile and warn, no bytecode in or out, no
  * clock and no chance: those come from modules that the layers above register.
  *
- *   E1  The same code with the same inputs does the same in every process.
- *       Lua hashes strings with a seed that no one can choose, and other keys
- *       by their address, so `pairs` and `next` here go in an order of their
- *       own: integers, other numbers, strings by their bytes, false, true, and
- *       then what has no order (tables and functions as keys). tostring and
- *       %s show no addresses, sort is stable and draws no pivot.
- *   E2  Each library function costs steps for what it does in C, patterns of
- *       string.find and its like included (script/match.h).
- *   E3  What environments share cannot be changed by their code: the functions,
- *       the metatable of strings, registered modules.
+ *   sandbox-1  The same code with the same inputs does the same in every
+ *              process. Lua hashes strings with a seed that no one can choose,
+ *              and other keys by their address, so `pairs` and `next` here go
+ *              in an order of their own: integers, other numbers, strings by
+ *              their bytes, false, true, and then what has no order (tables and
+ *              functions as keys). tostring and %s show no addresses, sort is
+ *              stable and draws no pivot.
+ *   sandbox-2  Each library function costs steps for what it does in C,
+ *              patterns of string.find and its like included (script/match.h).
+ *   sandbox-3  What environments share cannot be changed by their code: the
+ *              functions, the metatable of strings, registered modules.
  *
  * Modules: `require` looks among those that were registered, then asks the
  * host (struct script_host) for a text, which runs once in the environment that

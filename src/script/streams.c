@@ -10,12 +10,12 @@
 #include "sched/durable.h"
 #include "sched/handling.h"
 #include "sched/timers.h"
-#include "script/attempts.h"
 #include "script/bodies.h"
 #include "script/cells.h"
 #include "script/convert.h"
 #include "script/nodes.h"
 #include "script/reads.h"
+#include "script/transactions.h"
 #include "value/compare.h"
 
 /* -- Streams ------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static void stream_cut(struct binding *binding)
 static void stream_release(void *object)
 {
     struct stream_object *stream = object;
-    if (stream->binding.stage != NULL) {
+    if (stream->binding.lua != NULL) {
         binding_untie(&stream->binding);
         stream_cut(&stream->binding);
     }
@@ -53,37 +53,37 @@ static struct stream_object *check_stream(lua_State *L, int argument)
 {
     struct stream_object *stream =
         script_object_check(L, argument, &stream_class);
-    if (stream->binding.stage == NULL) {
+    if (stream->binding.lua == NULL) {
         (void)luaL_error(L, "the runtime of this stream has ended");
     }
     return stream;
 }
 
-void streams_push(lua_State *L, struct stage *stage, struct place *place)
+void streams_push(lua_State *L, struct lua_runtime *lua, struct place *place)
 {
     struct stream_object *object =
         script_object_push(L, &stream_class, sizeof *object);
-    object->stream = events_stream(stage_sched(stage), place);
+    object->stream = events_stream(lua_runtime_sched(lua), place);
     object->place = place_ref(place);
     object->id = value_ref(place->entity->id);
-    binding_tie(&object->binding, stage, stream_cut);
+    binding_tie(&object->binding, lua, stream_cut);
 }
 
-struct place *streams_test(lua_State *L, int index, struct stage **stage)
+struct place *streams_test(lua_State *L, int index, struct lua_runtime **lua)
 {
     const struct stream_object *object =
         script_object_test(L, index, &stream_class);
-    if (object == NULL || object->binding.stage == NULL) {
+    if (object == NULL || object->binding.lua == NULL) {
         return NULL;
     }
-    *stage = object->binding.stage;
+    *lua = object->binding.lua;
     return object->place;
 }
 
-int streams_new(lua_State *L, struct stage *stage)
+int streams_new(lua_State *L, struct lua_runtime *lua)
 {
     lua_settop(L, 3);
-    streams_push(L, stage, cells_push_named(L, stage, 2, 3));
+    streams_push(L, lua, cells_push_named(L, lua, 2, 3));
     return 1;
 }
 
@@ -158,7 +158,7 @@ static int ticket_error(lua_State *L)
                       is_said ? ticket->error.text
                               : err_text(ticket->error.err));
     }
-    attempts_push_error(L, &ticket->error);
+    transactions_push_error(L, &ticket->error);
     return 1;
 }
 
@@ -328,13 +328,13 @@ static struct letter *push_letter(lua_State *L)
  * replaced and cancelled by that id as timers can: it is one that is due at
  * once. */
 static bool plan_letter(lua_State *L,
-                        struct stage *stage,
+                        struct lua_runtime *lua,
                         struct letter *letter)
 {
     struct err_detail detail = {0};
     if (!timer_is_asked(&letter->request)) {
-        if (stage->frame->call.handling == NULL ||
-            value_is_absent(letter->id) || !value_is_absent(letter->session)) {
+        if (lua->frame->call.handling == NULL || value_is_absent(letter->id) ||
+            !value_is_absent(letter->session)) {
             return false;
         }
         letter->request.has_after = true;
@@ -345,9 +345,9 @@ static bool plan_letter(lua_State *L,
                          "out 'session'");
     }
     letter->request.id = letter->id;
-    const enum err err = timer_plan(stage->runtime,
+    const enum err err = timer_plan(lua->runtime,
                                     &letter->request,
-                                    stage_wall(stage),
+                                    lua_runtime_wall(lua),
                                     &letter->timer,
                                     &detail);
     reads_raise(L, err, &detail);
@@ -364,23 +364,25 @@ static struct ticket *push_ticket(lua_State *L)
     return handle->ticket;
 }
 
-int streams_send_to(lua_State *L, struct stage *stage, struct stream *stream)
+int streams_send_to(lua_State *L,
+                    struct lua_runtime *lua,
+                    struct stream *stream)
 {
     struct letter *letter = push_letter(L);
-    const bool is_timer = plan_letter(L, stage, letter);
+    const bool is_timer = plan_letter(L, lua, letter);
     struct ticket *ticket = push_ticket(L);
     struct event_spec spec = {
         .payload = letter->payload,
         .id = is_timer ? VALUE_NONE : letter->id,
         .session = letter->session,
         .timer = is_timer ? &letter->timer : NULL,
-        .time = stage_wall(stage),
+        .time = lua_runtime_wall(lua),
     };
     ticket->refs++;
     struct err_detail detail = {0};
     const enum err err = event_ticket_send(&ticket->inside,
-                                           &stage->tickets,
-                                           &stage->frame->call,
+                                           &lua->tickets,
+                                           &lua->frame->call,
                                            stream,
                                            &spec,
                                            &detail);
@@ -391,19 +393,19 @@ int streams_send_to(lua_State *L, struct stage *stage, struct stream *stream)
     return 1;
 }
 
-static void refuse_building(lua_State *L, const struct stage *stage)
+static void refuse_building(lua_State *L, const struct lua_runtime *lua)
 {
-    if (stage->frame->call.kind == FRAME_BUILD) {
+    if (lua->frame->call.kind == FRAME_BUILD) {
         (void)luaL_error(L,
                          "a pattern is built, not run: send in a function that "
                          "is given to p:handler");
     }
-    if (stage->frame->call.kind == FRAME_TASK) {
+    if (lua->frame->call.kind == FRAME_TASK) {
         (void)luaL_error(L,
                          "a task cannot send events: return its value, which "
                          "an effect or a computation reads");
     }
-    if (stage->frame->call.kind == FRAME_MIGRATION) {
+    if (lua->frame->call.kind == FRAME_MIGRATION) {
         (void)luaL_error(L,
                          "a migration cannot send events: send in a "
                          "handler");
@@ -413,16 +415,16 @@ static void refuse_building(lua_State *L, const struct stage *stage)
 static int stream_send(lua_State *L)
 {
     const struct stream_object *stream = check_stream(L, 1);
-    refuse_building(L, stream->binding.stage);
-    return streams_send_to(L, stream->binding.stage, stream->stream);
+    refuse_building(L, stream->binding.lua);
+    return streams_send_to(L, stream->binding.lua, stream->stream);
 }
 
 /* The stream at an argument: one, or a cell with a link to one. */
 static struct stream *check_target(lua_State *L,
                                    int argument,
-                                   struct stage **stage)
+                                   struct lua_runtime **lua)
 {
-    struct place *place = cells_test(L, argument, stage);
+    struct place *place = cells_test(L, argument, lua);
     if (place == NULL && lua_isnoneornil(L, argument)) {
         (void)luaL_argerror(
             L,
@@ -432,44 +434,44 @@ static struct stream *check_target(lua_State *L,
     }
     if (place == NULL) {
         const struct stream_object *stream = check_stream(L, argument);
-        *stage = stream->binding.stage;
+        *lua = stream->binding.lua;
         return stream->stream;
     }
-    refuse_building(L, *stage);
+    refuse_building(L, *lua);
     struct stream *stream = NULL;
     struct err_detail detail = {0};
     const enum err err =
-        cell_stream(&(*stage)->frame->call.access, place, &stream, &detail);
-    reads_raise(L, call_frame_note(&(*stage)->frame->call, err), &detail);
+        cell_stream(&(*lua)->frame->call.access, place, &stream, &detail);
+    reads_raise(L, call_frame_note(&(*lua)->frame->call, err), &detail);
     return stream;
 }
 
 /* Pushes what heddle.cancel takes for the event that the handler has just sent:
  * the id of a timer in the options at 3, or that of its document, also of an
  * event whose id belongs to a session; nil, if it is not stored. */
-static void push_id(lua_State *L, struct stage *stage)
+static void push_id(lua_State *L, struct lua_runtime *lua)
 {
     if (lua_istable(L, 3) && lua_getfield(L, 3, "session") == LUA_TNIL &&
         lua_getfield(L, 3, "id") != LUA_TNIL) {
         return;
     }
-    struct view_found *held = view_hold(&stage->frame->views);
-    held->value = durable_last_sent(stage_sched(stage),
-                                    stage->frame->call.access.transaction);
+    struct view_found *held = view_hold(&lua->frame->views);
+    held->value = durable_last_sent(lua_runtime_sched(lua),
+                                    lua->frame->call.access.transaction);
     convert_push(L, held->value);
 }
 
 int streams_follow_up(lua_State *L)
 {
-    struct stage *stage = NULL;
-    struct stream *stream = check_target(L, 1, &stage);
-    if (stage->frame->call.handling == NULL) {
+    struct lua_runtime *lua = NULL;
+    struct stream *stream = check_target(L, 1, &lua);
+    if (lua->frame->call.handling == NULL) {
         return luaL_error(L,
                           "heddle.send is only for handlers: "
                           "elsewhere use stream:send(payload)");
     }
-    (void)streams_send_to(L, stage, stream);
-    push_id(L, stage);
+    (void)streams_send_to(L, lua, stream);
+    push_id(L, lua);
     return 1;
 }
 
@@ -497,16 +499,16 @@ static void on_cancelled(void *ctx, bool was, const struct err_detail *said)
 
 /* Outside of runs: what the store says is waited for, as far as it comes at
  * this time. */
-static enum err cancel_outside(struct stage *stage,
+static enum err cancel_outside(struct lua_runtime *lua,
                                const struct timer_target *target,
                                bool *was,
                                struct err_detail *detail)
 {
     struct cancelled *cancelled = mem_alloc_zero(sizeof *cancelled);
     const struct timer_cancelling asked = {on_cancelled, cancelled};
-    enum err err = timer_cancel(stage->runtime, target, &asked, NULL, detail);
-    if (err == ERR_OK && !cancelled->ended && stage->host->settle != NULL) {
-        stage->host->settle(stage->host->ctx);
+    enum err err = timer_cancel(lua->runtime, target, &asked, NULL, detail);
+    if (err == ERR_OK && !cancelled->ended && lua->host->settle != NULL) {
+        lua->host->settle(lua->host->ctx);
     }
     if (err == ERR_OK && !cancelled->ended) {
         cancelled->left = true;
@@ -525,11 +527,11 @@ static enum err cancel_outside(struct stage *stage,
 }
 
 int streams_cancel_at(lua_State *L,
-                      struct stage *stage,
+                      struct lua_runtime *lua,
                       struct timer_target target,
                       int argument)
 {
-    const struct frame *frame = stage->frame;
+    const struct frame *frame = lua->frame;
     struct err_detail detail = {0};
     bool was = false;
     struct letter *held = script_object_push(L, &letter_class, sizeof *held);
@@ -537,39 +539,39 @@ int streams_cancel_at(lua_State *L,
     held->id = convert_check(L, argument, "the id");
     target.name = held->id;
     enum err err = ERR_OK;
-    if (frame_is_ground(frame)) {
-        err = cancel_outside(stage, &target, &was, &detail);
+    if (frame_is_toplevel(frame)) {
+        err = cancel_outside(lua, &target, &was, &detail);
     } else if (frame->call.access.run != NULL && frame->call.handling == NULL) {
         return luaL_error(L, "only a handler or an edit can cancel a timer");
     } else {
-        err = timer_cancel_in(stage->runtime,
+        err = timer_cancel_in(lua->runtime,
                               frame->call.access.transaction,
                               &target,
                               &was,
                               &detail);
     }
-    reads_raise(L, call_frame_note(&stage->frame->call, err), &detail);
+    reads_raise(L, call_frame_note(&lua->frame->call, err), &detail);
     lua_pushboolean(L, was);
     return 1;
 }
 
 /* On one stream. */
 static int cancel_on(lua_State *L,
-                     struct stage *stage,
+                     struct lua_runtime *lua,
                      const struct entity *stream,
                      int argument)
 {
     const struct timer_target target = {.space = stream->space,
                                         .stream = stream->id};
-    return streams_cancel_at(L, stage, target, argument);
+    return streams_cancel_at(L, lua, target, argument);
 }
 
 static int stream_cancel(lua_State *L)
 {
     const struct stream_object *stream = check_stream(L, 1);
-    refuse_building(L, stream->binding.stage);
+    refuse_building(L, stream->binding.lua);
     luaL_checktype(L, 2, LUA_TSTRING);
-    return cancel_on(L, stream->binding.stage, stream->place->entity, 2);
+    return cancel_on(L, stream->binding.lua, stream->place->entity, 2);
 }
 
 int streams_cancel(lua_State *L)
@@ -583,14 +585,14 @@ int streams_cancel(lua_State *L)
     lua_settop(L, 2);
     luaL_checktype(L, 1, LUA_TSTRING);
     if (!lua_isnil(L, 2)) {
-        struct stage *stage = NULL;
-        const struct stream *stream = check_target(L, 2, &stage);
-        return cancel_on(L, stage, events_place(stream)->entity, 1);
+        struct lua_runtime *lua = NULL;
+        const struct stream *stream = check_target(L, 2, &lua);
+        return cancel_on(L, lua, events_place(stream)->entity, 1);
     }
     const struct entity *own = handling_stream(frame->call.handling)->entity;
     const struct timer_target target = {.space = own->space,
                                         .owner = event_timer_owner(own->id)};
-    return streams_cancel_at(L, frame->stage, target, 1);
+    return streams_cancel_at(L, frame->lua, target, 1);
 }
 
 static const luaL_Reg stream_methods[] = {
@@ -602,7 +604,7 @@ static const luaL_Reg stream_methods[] = {
 static struct value stream_identity(void *object)
 {
     const struct stream_object *stream = object;
-    return stream->place != NULL ? stage_place_value(stream->place)
+    return stream->place != NULL ? lua_runtime_place_value(stream->place)
                                  : value_ref(stream->id);
 }
 
@@ -634,7 +636,7 @@ static const struct script_class stream_class = {
 /* Held by the scheduler and by Lua. */
 struct listener {
     uint32_t refs;
-    struct stage *stage; /* NULL: nothing calls it any more */
+    struct lua_runtime *lua; /* NULL: nothing calls it any more */
     struct handler *handler;
     struct script_function function;
 };
@@ -654,8 +656,8 @@ static void listener_unref(struct listener *listener)
 static void listener_gone(void *ctx)
 {
     struct listener *listener = ctx;
-    script_function_release(listener->stage->script, &listener->function);
-    listener->stage = NULL;
+    script_function_release(listener->lua->script, &listener->function);
+    listener->lua = NULL;
     listener_unref(listener);
 }
 
@@ -683,9 +685,9 @@ static int listener_cancel(lua_State *L)
         script_object_check(L, 1, &listener_class);
     struct listener *listener = handle->listener;
     struct handler *handler = listener->handler;
-    if (handle->binding.stage != NULL && handler != NULL) {
+    if (handle->binding.lua != NULL && handler != NULL) {
         listener->handler = NULL;
-        events_cancel(stage_sched(handle->binding.stage), handler);
+        events_cancel(lua_runtime_sched(handle->binding.lua), handler);
     }
     return 0;
 }
@@ -706,7 +708,7 @@ static enum run_result run_listener(struct handling *handling, void *ctx)
     const struct listener *listener = ctx;
     struct value result = VALUE_NONE;
     struct body_call call = {
-        .stage = listener->stage,
+        .lua = listener->lua,
         .function = listener->function,
         .push = bodies_push_event,
         .result = &result,
@@ -719,7 +721,7 @@ static enum run_result run_listener(struct handling *handling, void *ctx)
 }
 
 size_t streams_check_reads(lua_State *L,
-                           const struct stage *stage,
+                           const struct lua_runtime *lua,
                            const struct declared_read **out)
 {
     *out = NULL;
@@ -728,7 +730,7 @@ size_t streams_check_reads(lua_State *L,
     }
     luaL_checktype(L, 4, LUA_TTABLE);
     struct place *const *places;
-    const size_t count = nodes_check_places(L, stage, 4, "reads", &places);
+    const size_t count = nodes_check_places(L, lua, 4, "reads", &places);
     struct buf *reads = script_buffer_push(L);
     for (size_t i = 0; i < count; i++) {
         const struct declared_read read = {places[i], READ_DEEP};
@@ -743,26 +745,26 @@ bool streams_check_collapse(lua_State *L)
     return !lua_isnil(L, 4) && nodes_field_flag(L, 4, "collapse");
 }
 
-int streams_on(lua_State *L, struct stage *stage)
+int streams_on(lua_State *L, struct lua_runtime *lua)
 {
     lua_settop(L, 4);
     const struct stream_object *stream = check_stream(L, 2);
     luaL_argcheck(L,
-                  stream->binding.stage == stage,
+                  stream->binding.lua == lua,
                   2,
                   "the stream belongs to another runtime");
     luaL_checktype(L, 3, LUA_TFUNCTION);
     const struct declared_read *reads;
-    const size_t read_count = streams_check_reads(L, stage, &reads);
+    const size_t read_count = streams_check_reads(L, lua, &reads);
     struct listener_object *handle =
         script_object_push(L, &listener_class, sizeof *handle);
     const struct script_function function = script_function_keep(L, 3);
     struct listener *listener = mem_alloc_zero(sizeof *listener);
     listener->refs = 2;
-    listener->stage = stage;
+    listener->lua = lua;
     listener->function = function;
     handle->listener = listener;
-    binding_tie(&handle->binding, stage, listener_cut);
+    binding_tie(&handle->binding, lua, listener_cut);
     const struct handler_spec spec = {
         .run = run_listener,
         .ctx = listener,
@@ -775,7 +777,7 @@ int streams_on(lua_State *L, struct stage *stage)
         .collapses = streams_check_collapse(L),
     };
     struct err_detail detail = {0};
-    const enum err err = events_handle(stage_sched(stage),
+    const enum err err = events_handle(lua_runtime_sched(lua),
                                        stream->stream,
                                        &spec,
                                        &listener->handler,

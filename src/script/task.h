@@ -4,12 +4,13 @@
  * is then pending, and stays so until the host resumes it with values or with
  * an error, which is raised where the code waits.
  *
- *   T1  Only the task's own thread can wait. In a coroutine that the code made
- *       itself, waiting is an error: the one that resumed it would see it.
- *   T2  Each stretch of a task, from its start or a resumption to the next wait
- *       or its end, has a budget of its own.
- *   T3  A task that has ended, failed or been cancelled is gone: its pointer
- *       is not valid any more. */
+ *   script-task-1  Only the task's own thread can wait. In a coroutine that the
+ *                  code made itself, waiting is an error: the one that resumed
+ *                  it would see it.
+ *   script-task-2  Each stretch of a task, from its start or a resumption to
+ *                  the next wait or its end, has a budget of its own.
+ *   script-task-3  A task that has ended, failed or been cancelled is gone: its
+ *                  pointer is not valid any more. */
 
 #ifndef SCRIPT_TASK_H
 #define SCRIPT_TASK_H
@@ -43,7 +44,7 @@ MUST_CHECK enum script_cause script_task_fail(struct script_task *task,
 void script_task_cancel(struct script_task *task);
 
 /* For a C function, as its return: waits. Its results are what the task is
- * resumed with. Raises if nobody can wait here (T1). */
+ * resumed with. Raises if nobody can wait here (script-task-1). */
 int script_wait(lua_State *L);
 
 /* Whether `thread` is the own thread of the task that runs. */

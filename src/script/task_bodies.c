@@ -17,7 +17,7 @@
 
 /* What was declared: the context of the task. */
 struct lua_task {
-    struct stage *stage;
+    struct lua_runtime *lua;
     struct value kind; /* absent: it has a body */
     struct script_function body;
     struct script_function key; /* of the idempotency key, if `has_key` */
@@ -86,9 +86,9 @@ static void attempt_free(struct lua_attempt *attempt)
 static void task_gone(void *ctx)
 {
     struct lua_task *own = ctx;
-    script_function_release(own->stage->script, &own->body);
+    script_function_release(own->lua->script, &own->body);
     if (own->has_key) {
-        script_function_release(own->stage->script, &own->key);
+        script_function_release(own->lua->script, &own->key);
     }
     value_unref(own->kind);
     value_unref(own->options);
@@ -158,7 +158,7 @@ static void begin_call(struct lua_attempt *attempt,
                        struct value request,
                        struct value options)
 {
-    const struct runtime *runtime = attempt->own->stage->runtime;
+    const struct runtime *runtime = attempt->own->lua->runtime;
     attempt->calling = true;
     attempt->call = (struct task_call){
         .kind = task_kind_find(runtime, kind),
@@ -250,7 +250,7 @@ static int call_kind(lua_State *L, const char *name, int request)
     lua_settop(L, request + 1);
     check_waits(L);
     end_release(attempt);
-    struct view_found *held = view_hold(&attempt->own->stage->frame->views);
+    struct view_found *held = view_hold(&attempt->own->lua->frame->views);
     held->value = convert_check(L, request, "the request");
     struct value options = VALUE_NONE;
     if (!lua_isnil(L, request + 1)) {
@@ -382,11 +382,11 @@ static void end_stretch(struct lua_attempt *attempt,
 /* body-1. */
 static void frame_of(struct frame *frame, const struct lua_attempt *attempt)
 {
-    struct stage *stage = attempt->own->stage;
-    frame_begin(frame, stage, FRAME_TASK, NULL);
+    struct lua_runtime *lua = attempt->own->lua;
+    frame_begin(frame, lua, FRAME_TASK, NULL);
     frame->call.piece = task_piece(attempt->task);
     random_init(&frame->random,
-                stage->seed ^ value_hash(task_key(attempt->task)) ^
+                lua->seed ^ value_hash(task_key(attempt->task)) ^
                     task_attempt(attempt->task));
 }
 
@@ -398,7 +398,7 @@ static void begin_body(struct lua_attempt *attempt)
         .take = take_result,
         .ctx = attempt,
     };
-    struct script *script = attempt->own->stage->script;
+    struct script *script = attempt->own->lua->script;
     struct script_error error = {0};
     struct frame frame;
     frame_of(&frame, attempt);
@@ -455,7 +455,7 @@ static bool find_key(struct lua_attempt *attempt)
     struct frame frame;
     frame_of(&frame, attempt);
     const enum script_cause cause =
-        script_call(own->stage->script, &call, &error);
+        script_call(own->lua->script, &call, &error);
     frame_end(&frame);
     if (cause != SCRIPT_FINE) {
         struct task *task = attempt->task;
@@ -502,7 +502,7 @@ static void cancelled(void *ctx, struct task *task)
     cancel_call(attempt);
     if (attempt->thread != NULL) {
         struct frame frame;
-        frame_begin(&frame, own->stage, FRAME_TASK, NULL);
+        frame_begin(&frame, own->lua, FRAME_TASK, NULL);
         script_task_cancel(attempt->thread);
         frame_end(&frame);
     }
@@ -582,7 +582,9 @@ static struct value call_options(lua_State *L)
     return options;
 }
 
-static struct lua_task *task_new(lua_State *L, struct stage *stage, bool body)
+static struct lua_task *task_new(lua_State *L,
+                                 struct lua_runtime *lua,
+                                 bool body)
 {
     struct script_function function = {0};
     if (body) {
@@ -591,7 +593,7 @@ static struct lua_task *task_new(lua_State *L, struct stage *stage, bool body)
         lua_pop(L, 1);
     }
     struct lua_task *own = mem_alloc_zero(sizeof *own);
-    own->stage = stage;
+    own->lua = lua;
     own->body = function;
     own->has_key = lua_getfield(L, 4, "key") != LUA_TNIL;
     if (own->has_key) {
@@ -602,17 +604,17 @@ static struct lua_task *task_new(lua_State *L, struct stage *stage, bool body)
 }
 
 /* Of what is done: not of how long it may take. */
-static bool fingerprint(struct stage *stage,
+static bool fingerprint(struct lua_runtime *lua,
                         const struct lua_task *own,
                         struct value name,
                         struct digest *out)
 {
     if (value_is_absent(own->kind)) {
-        return bodies_fingerprint(stage, own->body, name, out);
+        return bodies_fingerprint(lua, own->body, name, out);
     }
     const struct text kind = value_text(&own->kind);
     *out = digest_of_bytes("heddle task kind 1", kind.at, kind.length);
-    return !stage->forget;
+    return !lua->forget;
 }
 
 static bool check_body(lua_State *L)
@@ -642,13 +644,13 @@ int task_bodies_declare(lua_State *L)
     lua_settop(L, 4);
     const struct builder_object *p = builders_check(L);
     struct building_state *state = p->state;
-    struct stage *stage = p->stage;
+    struct lua_runtime *lua = p->lua;
     luaL_checktype(L, 4, LUA_TTABLE);
     builders_check_options(L, 4, option_names, COUNT_OF(option_names));
     const bool body = check_body(L);
     const struct value kind = builders_name_option(L, state, 4, "kind");
     const struct task_kind *known =
-        body ? NULL : check_kind(L, stage->runtime, kind);
+        body ? NULL : check_kind(L, lua->runtime, kind);
     struct builder_task task = {
         .name = *builders_check_name(L, state, 2),
         .start = start,
@@ -664,17 +666,17 @@ int task_bodies_declare(lua_State *L)
     struct value *options = builders_hold(state, 2);
     *options = call_options(L);
     task.input = builders_check_place(L, p, 3, "inputs");
-    struct lua_task *own = task_new(L, stage, body);
+    struct lua_task *own = task_new(L, lua, body);
     own->kind = value_ref(kind);
     own->options = value_ref(*options);
     struct digest digest;
     task.ctx = own;
     task.fingerprint =
-        fingerprint(stage, own, task.name, &digest) ? &digest : NULL;
+        fingerprint(lua, own, task.name, &digest) ? &digest : NULL;
     struct place *place = NULL;
     struct err_detail detail = {0};
     const enum err err = builder_task(state->builder, &task, &place, &detail);
     builders_raise(L, state, err, &detail);
-    cells_push(L, stage, place);
+    cells_push(L, lua, place);
     return 1;
 }

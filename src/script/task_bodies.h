@@ -17,7 +17,7 @@
 #ifndef SCRIPT_TASK_BODIES_H
 #define SCRIPT_TASK_BODIES_H
 
-#include "script/stage.h"
+#include "script/lua_runtime.h"
 
 /* The method of `p`. */
 int task_bodies_declare(lua_State *L);

@@ -1,9 +1,9 @@
 /* Type declarations of everything that code can call, for the Lua language
  * server. `heddle new` writes them beside a pattern.
  *
- *   Y1  A method of a class of C objects (script/object.h) that code can get
- *       hold of has a declaration, "function class:method(", and the reverse;
- *       so has each function of the module "heddle".
+ *   types-1  A method of a class of C objects (script/object.h) that code can
+ *            get hold of has a declaration, "function class:method(", and the
+ *            reverse; so has each function of the module "heddle".
  * test/unit/script/test_types.c compares them with what is registered. */
 
 #ifndef SCRIPT_TYPES_H

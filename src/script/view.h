@@ -6,17 +6,19 @@
  * container, and of a container that is merely passed its kind alone. So the
  * reads of a run are those that mattered.
  *
- *   V1  A view is used only while its run lives; afterwards every use is an
- *       error. view_run_end releases what views hold, whoever still has them.
- *   V2  Views are read-only. An assignment is an error that names the method.
- *   V3  Positions are 1-based in Lua, 0-based in paths. As in the table that
- *       cell:value() would give, an object has no positions and # of it is 0,
- *       and an array has no other keys. A view keeps the kind of container
- *       that it was found with.
- *   V4  Each use asks the source again: a view shows what the run has written
- *       meanwhile. A loop goes over the keys, sorted by their bytes, or the
- *       length, of its beginning.
- *   V5  Views are equal if they are of the same place.
+ *   view-1  A view is used only while its run lives; afterwards every use is an
+ *           error. view_run_end releases what views hold, whoever still has
+ *           them.
+ *   view-2  Views are read-only. An assignment is an error that names the
+ *           method.
+ *   view-3  Positions are 1-based in Lua, 0-based in paths. As in the table
+ *           that cell:value() would give, an object has no positions and # of
+ *           it is 0, and an array has no other keys. A view keeps the kind of
+ *           container that it was found with.
+ *   view-4  Each use asks the source again: a view shows what the run has
+ *           written meanwhile. A loop goes over the keys, sorted by their
+ *           bytes, or the length, of its beginning.
+ *   view-5  Views are equal if they are of the same place.
  *
  * Not here: what a read means to a transaction or a node. */
 

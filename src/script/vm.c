@@ -27,7 +27,7 @@ static const char stop_object = 0;
 
 /* After a refusal Lua collects all garbage and asks once more for the same.
  * Where something else follows, or the same is refused again, somebody has gone
- * without, and the call must end (S3): string buffers raise an error of their
+ * without, and the call must end (vm-3): string buffers raise an error of their
  * own then, which looks like any other. */
 static bool is_repeated(const struct script *script,
                         const void *block,
@@ -247,7 +247,7 @@ static void on_count(lua_State *L, lua_Debug *event)
             return;
         }
     }
-    /* S4: from now on no instruction of this thread gets through. The count
+    /* vm-4: from now on no instruction of this thread gets through. The count
      * of 1 also marks the thread for script_close_thread: an error out of a
      * hook leaves hooks switched off. */
     lua_sethook(L, on_count, LUA_MASKCOUNT, 1);

@@ -4,24 +4,26 @@
  * it is not trusted: whatever it does, a call ends, with results or with an
  * error, and the state can be called again.
  *
- *   S1  Nothing of Lua runs, allocates or raises outside of a protected call:
- *       script_protect is the one door, script_call and the loaders go through
- *       it. The panic handler is never reached.
- *   S2  Every call has a budget of steps. An instruction of Lua is a step; what
- *       a C function does in a loop, bytes that are allocated and collections
- *       that the memory budget enforces cost steps as well. The same code with
- *       the same arguments takes the same steps, give or take SCRIPT_TICK.
- *   S3  Memory is counted over the whole state. What is beyond the budget is
- *       refused, and the call ends; afterwards garbage is collected.
- *   S4  A stop (steps, memory, interrupt, script_stop) cannot be caught by Lua
- *       code: pcall, xpcall and coroutines pass it on, and what __close would
- *       run dies at its first instruction.
- *   S5  Lua raises errors with longjmp. A C function of ours owns nothing that
- *       needs to be released while it calls what may raise; what must survive
- *       that is in an object of the state (script/object.h) or in the script.
- *   S6  Finalizers of Lua code do not exist: the collector switches hooks off
- *       while it runs one, so no budget would hold. setmetatable refuses __gc,
- *       and one that is added later has no effect.
+ *   vm-1  Nothing of Lua runs, allocates or raises outside of a protected call:
+ *         script_protect is the one door, script_call and the loaders go
+ *         through it. The panic handler is never reached.
+ *   vm-2  Every call has a budget of steps. An instruction of Lua is a step;
+ *         what a C function does in a loop, bytes that are allocated and
+ *         collections that the memory budget enforces cost steps as well. The
+ *         same code with the same arguments takes the same steps, give or take
+ *         SCRIPT_TICK.
+ *   vm-3  Memory is counted over the whole state. What is beyond the budget is
+ *         refused, and the call ends; afterwards garbage is collected.
+ *   vm-4  A stop (steps, memory, interrupt, script_stop) cannot be caught by
+ *         Lua code: pcall, xpcall and coroutines pass it on, and what __close
+ *         would run dies at its first instruction.
+ *   vm-5  Lua raises errors with longjmp. A C function of ours owns nothing
+ *         that needs to be released while it calls what may raise; what must
+ *         survive that is in an object of the state (script/object.h) or in the
+ *         script.
+ *   vm-6  Finalizers of Lua code do not exist: the collector switches hooks off
+ *         while it runs one, so no budget would hold. setmetatable refuses
+ *         __gc, and one that is added later has no effect.
  *
  * What the host keeps for a call until it ends, values that it writes above
  * all, counts as memory, too (script_hold).
@@ -152,7 +154,7 @@ void script_function_release(struct script *script,
 void script_function_push(lua_State *L, struct script_function function);
 
 /* What a call needs of its caller. The callbacks run inside the protected
- * call and may raise (S5). */
+ * call and may raise (vm-5). */
 struct script_call {
     struct script_function function;
     int (*push)(lua_State *L, void *ctx); /* arguments; returns how many */
@@ -168,7 +170,7 @@ MUST_CHECK enum script_cause script_call(struct script *script,
 
 /* -- For C functions that Lua code calls: all of these may raise ---------- */
 
-/* Ends the call for good (S4). `code` is for SCRIPT_STOPPED, the host's own
+/* Ends the call for good (vm-4). `code` is for SCRIPT_STOPPED, the host's own
  * reasons; it comes out in the error. Does not return; typed so that one can
  * write `return script_stop(...)`. */
 __attribute__((format(printf, 4, 5))) int script_stop(lua_State *L,

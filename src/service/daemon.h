@@ -4,14 +4,14 @@
  * another process, possibly on another machine, so every answer may be late,
  * repeated, reordered or lost.
  *
- *   D1  `send` returns at once and never answers from inside the call.
- *   D2  A request has a token (of the provisioning, the run or the attempt),
- *       and its answer repeats the verb, the id and the token. The service
- *       relies on these alone, and on no order.
- *   D3  A repeated request is one request: the daemon may answer it once or
- *       twice.
- *   D4  Destroying, stopping or cancelling something that does not exist
- *       succeeds.
+ *   daemon-1  `send` returns at once and never answers from inside the call.
+ *   daemon-2  A request has a token (of the provisioning, the run or the
+ *             attempt), and its answer repeats the verb, the id and the token.
+ *             The service relies on these alone, and on no order.
+ *   daemon-3  A repeated request is one request: the daemon may answer it once
+ *             or twice.
+ *   daemon-4  Destroying, stopping or cancelling something that does not exist
+ *             succeeds.
  *
  * Implemented by a real daemon's connection, and by the tests' script. */
 

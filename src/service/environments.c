@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "lifecycle/environment.h"
 #include "lifecycle/thread.h"
-#include "service/inside.h"
+#include "service/service_internal.h"
 
 static enum err load(struct step *step,
                      const char *id,
@@ -23,14 +23,14 @@ static enum err load(struct step *step,
 /* -- Events -------------------------------------------------------------- */
 
 /* What has left a status waits for no answer that belongs to it. */
-static void end_flights(struct step *step, const struct environment_row *row)
+static void end_inflight(struct step *step, const struct environment_row *row)
 {
     struct service *service = step->service;
     if (row->status == ENVIRONMENT_PROVISIONING) {
-        flight_end(service, DAEMON_PROVISION, row->id, row->provision);
-        flight_end(service, DAEMON_CANCEL, row->id, row->provision);
+        inflight_end(service, DAEMON_PROVISION, row->id, row->provision);
+        inflight_end(service, DAEMON_CANCEL, row->id, row->provision);
     } else if (row->status == ENVIRONMENT_DESTROYING) {
-        flight_end(service, DAEMON_DESTROY, row->id, row->attempt);
+        inflight_end(service, DAEMON_DESTROY, row->id, row->attempt);
     }
 }
 
@@ -55,7 +55,7 @@ static enum err report_event(struct step *step,
                                             step->detail);
     *applied = err == ERR_OK && result.kind == LIFECYCLE_APPLIED;
     if (*applied) {
-        end_flights(step, &row);
+        end_inflight(step, &row);
     }
     return err;
 }
@@ -465,11 +465,13 @@ enum err environment_answer(struct step *step,
     struct environment_row row;
     bool found = false;
     /* A request that fails while its cancel is in flight was cancelled. */
-    const bool was_cancelled =
-        answer->verb == DAEMON_CANCEL
-            ? answer->ok
-            : flight_is_held(service, DAEMON_CANCEL, answer->id, answer->token);
-    flight_end(service, answer->verb, answer->id, answer->token);
+    const bool was_cancelled = answer->verb == DAEMON_CANCEL
+                                   ? answer->ok
+                                   : inflight_is_held(service,
+                                                      DAEMON_CANCEL,
+                                                      answer->id,
+                                                      answer->token);
+    inflight_end(service, answer->verb, answer->id, answer->token);
     enum err err = load(step, answer->id, &row, &found);
     if (err != ERR_OK || !found) {
         log_write(service->log,

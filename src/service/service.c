@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "lifecycle/environment.h"
-#include "service/inside.h"
+#include "service/service_internal.h"
 
 /* -- Names --------------------------------------------------------------- */
 
@@ -73,32 +73,32 @@ static enum guard_kind guard_of(enum daemon_verb verb)
 }
 
 /* A name holds no blank, so this is unambiguous. */
-struct flight_name {
+struct inflight_name {
     char text[2 * REGISTRY_NAME_SIZE];
 };
 
-static struct flight_name flight_name(const char *id, const char *token)
+static struct inflight_name inflight_name(const char *id, const char *token)
 {
-    struct flight_name name;
+    struct inflight_name name;
     (void)snprintf(name.text, sizeof name.text, "%s %s", id, token);
     return name;
 }
 
-bool flight_is_held(struct service *service,
-                    enum daemon_verb verb,
-                    const char *id,
-                    const char *token)
+bool inflight_is_held(struct service *service,
+                      enum daemon_verb verb,
+                      const char *id,
+                      const char *token)
 {
-    const struct flight_name name = flight_name(id, token);
+    const struct inflight_name name = inflight_name(id, token);
     return guard_is_held(&service->guard, guard_of(verb), name.text);
 }
 
-void flight_end(struct service *service,
-                enum daemon_verb verb,
-                const char *id,
-                const char *token)
+void inflight_end(struct service *service,
+                  enum daemon_verb verb,
+                  const char *id,
+                  const char *token)
 {
-    const struct flight_name name = flight_name(id, token);
+    const struct inflight_name name = inflight_name(id, token);
     (void)guard_release(&service->guard, guard_of(verb), name.text);
 }
 
@@ -112,7 +112,7 @@ static const char *mail_id(const struct service_mail *mail)
 void step_post(struct step *step, const struct service_mail *mail)
 {
     struct service *service = step->service;
-    const struct flight_name name = flight_name(mail_id(mail), mail->token);
+    const struct inflight_name name = inflight_name(mail_id(mail), mail->token);
     if (!service->is_connected ||
         (!mail->is_stray &&
          !guard_claim(&service->guard, guard_of(mail->verb), name.text))) {
@@ -139,7 +139,7 @@ static void empty_outbox(struct service *service, bool send)
             };
             service->daemon->send(service->daemon, &request);
         } else if (!mail->is_stray) {
-            flight_end(service, mail->verb, mail_id(mail), mail->token);
+            inflight_end(service, mail->verb, mail_id(mail), mail->token);
         }
         value_unref(mail->workspace);
         value_unref(mail->input);

@@ -6,15 +6,17 @@
  * (store/lifecycle.h), and the consequences of an event happen in the same
  * transaction as the change of status.
  *
- *   S1  One call is one transaction: its changes are stored whole or not at
- *       all, and a request goes to the daemon only after the commit.
- *   S2  A request in flight is claimed by id and token (lifecycle/guard.h), so
- *       it is not sent twice; an answer to an older one releases nothing.
- *   S3  What must survive a restart is in the rows: a wish is a status, and a
- *       sweep or the next session leads out of each status that is not resting.
- *   S4  Every call has an outcome; the log explains what did not apply.
- *   S5  Time is an argument. Ids come from the caller, tokens from the
- *       sequence of the store: the same calls give the same rows.
+ *   service-1  One call is one transaction: its changes are stored whole or not
+ *              at all, and a request goes to the daemon only after the commit.
+ *   service-2  A request in flight is claimed by id and token
+ *              (lifecycle/guard.h), so it is not sent twice; an answer to an
+ *              older one releases nothing.
+ *   service-3  What must survive a restart is in the rows: a wish is a status,
+ *              and a sweep or the next session leads out of each status that is
+ *              not resting.
+ *   service-4  Every call has an outcome; the log explains what did not apply.
+ *   service-5  Time is an argument. Ids come from the caller, tokens from the
+ *              sequence of the store: the same calls give the same rows.
  *
  * One thread. A fault of the store (other than OK) leaves everything unchanged;
  * the call can be repeated. Not here: the network, people's rights. */
@@ -73,7 +75,7 @@ struct service {
     struct daemon *daemon;
     const struct log *log;
     bool is_busy; /* a call is in progress: neither a listener nor the daemon
-                     may call from inside (D1) */
+                     may call from inside (daemon-1) */
     bool is_connected;
     char instance[REGISTRY_NAME_SIZE]; /* of the daemon's last session */
     uint64_t left_at;                  /* when it was last connected */

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "lifecycle/environment.h"
 #include "lifecycle/thread.h"
-#include "service/inside.h"
+#include "service/service_internal.h"
 
 /* -- Answers and events -------------------------------------------------- */
 
@@ -15,7 +15,7 @@ static enum err answer_run(struct step *step,
                            const struct daemon_answer *answer)
 {
     bool applied = false;
-    flight_end(step->service, answer->verb, answer->id, answer->token);
+    inflight_end(step->service, answer->verb, answer->id, answer->token);
     /* That it runs is said twice, by the answer and by an event; and a stop is
      * also answered by the end of the turn. */
     const struct lifecycle_report report = {

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "lifecycle/environment.h"
 #include "lifecycle/thread.h"
-#include "service/inside.h"
+#include "service/service_internal.h"
 
 static bool is_over(const struct step *step, uint64_t since, uint64_t wait_ms)
 {
@@ -37,7 +37,7 @@ static enum err sweep_stopping(struct step *step, const struct thread_row *row)
     /* It stays as old as it is: once a day is often enough. */
     if (is_over(step, row->since, SERVICE_REQUEST_MS) &&
         is_over(step, step->service->gave_up_at, SERVICE_REQUEST_MS)) {
-        flight_end(step->service, DAEMON_STOP, row->id, row->run);
+        inflight_end(step->service, DAEMON_STOP, row->id, row->run);
     }
     thread_post_stop(step, row, row->run);
     return ERR_OK;

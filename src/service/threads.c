@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "lifecycle/environment.h"
 #include "lifecycle/thread.h"
-#include "service/inside.h"
+#include "service/service_internal.h"
 
 static enum err load(struct step *step,
                      const char *id,
@@ -83,8 +83,8 @@ static enum err after_rest(struct step *step,
 {
     struct thread_row row;
     bool found = false;
-    flight_end(step->service, DAEMON_RUN, id, run);
-    flight_end(step->service, DAEMON_STOP, id, run);
+    inflight_end(step->service, DAEMON_RUN, id, run);
+    inflight_end(step->service, DAEMON_STOP, id, run);
     enum err err = load(step, id, &row, &found);
     if (err != ERR_OK || !found) {
         return err;

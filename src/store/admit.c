@@ -8,12 +8,12 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "store/admit_inside.h"
+#include "store/admit_internal.h"
 #include "store/conflict.h"
 #include "store/hasher.h"
 #include "store/observed.h"
 #include "store/recent.h"
-#include "store/sessions.h"
+#include "store/session_rows.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/json.h"
@@ -65,16 +65,16 @@ static struct value op_data(const struct commit_op *op)
 
 /* Equal for two commits iff they have the same content, whatever the order of
  * keys, and one runtime sends them. Two runtimes that use one session name,
- * because the claim of it (host/claim.h) does not hold on their file system,
- * count independently: then equal content at an equal number is two commits.
- * Also makes the texts that the rows will need. */
+ * because the claim of it (host/session_lock.h) does not hold on their file
+ * system, count independently: then equal content at an equal number is two
+ * commits. Also makes the texts that the rows will need. */
 static void commit_digest(struct admission *admission)
 {
     const struct commit *commit = admission->commit;
     struct hasher hasher;
     hasher_begin(&hasher, "heddle commit 1", NULL);
     admission->context = commit_write_context(commit);
-    admission->context_text = effects_text(admission->context);
+    admission->context_text = commit_record_text(admission->context);
     hasher_string(&hasher, commit->session);
     hasher_number(&hasher, commit->local_seq);
     if (admission->client != 0) {
@@ -86,7 +86,7 @@ static void commit_digest(struct admission *admission)
     for (size_t i = 0; i < commit->ops.count; i++) {
         const struct commit_op *op = &commit->ops.at[i];
         struct op_text text = {.data = op_data(op)};
-        text.text = effects_text(text.data);
+        text.text = commit_record_text(text.data);
         vec_push(&admission->data, text);
         hasher_number(&hasher, (uint64_t)op->kind);
         hasher_number(&hasher, (uint64_t)op->target.scope);
@@ -101,7 +101,7 @@ static void commit_digest(struct admission *admission)
         observation_hash(&hasher, commit->observation);
     }
     const struct digest digest = hasher_end(&hasher);
-    memcpy(admission->effects->digest, digest.bytes, COMMIT_DIGEST_BYTES);
+    memcpy(admission->commit_record->digest, digest.bytes, COMMIT_DIGEST_BYTES);
 }
 
 void admission_release(struct admission *admission)
@@ -177,9 +177,10 @@ static bool read_elided(struct text text,
 /* Decides without reading rows, if possible. */
 static bool cannot_have_landed(struct admission *admission, uint64_t local_seq)
 {
-    return admission->session == 0 || session_is_ahead(admission->engine,
-                                                       admission->session_key,
-                                                       local_seq);
+    return admission->session == 0 ||
+           session_rows_are_ahead(admission->engine,
+                                  admission->session_key,
+                                  local_seq);
 }
 
 static struct query commit_query(struct admission *admission,
@@ -205,7 +206,7 @@ static enum outcome check_replay(struct admission *admission)
         const struct text digest = query_get_text(&query, 1);
         if (digest.length != COMMIT_DIGEST_BYTES ||
             memcmp(digest.at,
-                   admission->effects->digest,
+                   admission->commit_record->digest,
                    COMMIT_DIGEST_BYTES) != 0) {
             outcome =
                 admit_refuse(admission,
@@ -648,7 +649,7 @@ static enum outcome check_sizes(struct admission *admission)
 /* The bound of a patched document, if it is within the limit. If not, the
  * document is measured, and its size is the bound from then on. */
 static enum outcome bound_patched(struct admission *admission,
-                                  const struct effects_write *write,
+                                  const struct record_write *write,
                                   struct value result,
                                   uint64_t *bytes)
 {
@@ -671,7 +672,7 @@ static enum outcome bound_patched(struct admission *admission,
 
 static enum outcome build_patch(struct admission *admission,
                                 const struct commit_op *op,
-                                struct effects_write *write,
+                                struct record_write *write,
                                 struct value *result)
 {
     struct value current = VALUE_NONE;
@@ -699,7 +700,7 @@ static enum outcome build_patch(struct admission *admission,
         value_unref(write->data);
         value_unref(write->data_text);
         write->data = value_ref(*result);
-        write->data_text = effects_text(*result);
+        write->data_text = commit_record_text(*result);
     } else if (err == ERR_OK) {
         write->trace = traces_write(traces.at, op->patch.ops.count);
     }
@@ -742,7 +743,7 @@ static enum outcome build_write(struct admission *admission, uint32_t index)
         vec_push(&admission->verdict->elided, index);
         return PASSED;
     }
-    struct effects_write write = {
+    struct record_write write = {
         .index = index,
         .id = value_ref(op->target.id),
         .scope_key = value_ref(document->scope_key),
@@ -760,35 +761,36 @@ static enum outcome build_write(struct admission *admission, uint32_t index)
         outcome = build_patch(admission, op, &write, &result);
     }
     write.result = value_ref(result);
-    vec_push(&admission->effects->writes, write);
+    vec_push(&admission->commit_record->writes, write);
     stage_adopt(admission, document, result, write.result_bytes);
     return outcome;
 }
 
-static enum outcome build_effects(struct admission *admission, uint64_t at_ms)
+static enum outcome build_commit_record(struct admission *admission,
+                                        uint64_t at_ms)
 {
     struct engine *engine = admission->engine;
-    struct effects *effects = admission->effects;
+    struct commit_record *commit_record = admission->commit_record;
     const struct commit *commit = admission->commit;
-    effects->kind = EFFECTS_COMMIT;
-    effects->record = engine->record + 1;
-    effects->seq = engine->seq + 1;
-    effects->branch = value_ref(commit->branch);
-    effects->session = value_ref(admission->session_key);
-    effects->local_seq = commit->local_seq;
-    effects->at_ms = at_ms;
-    effects->context = value_ref(admission->context);
-    effects->context_text = value_ref(admission->context_text);
-    vec_reserve(&effects->resolved, admission->verdict->resolved.count);
+    commit_record->kind = RECORD_COMMIT;
+    commit_record->record = engine->record + 1;
+    commit_record->seq = engine->seq + 1;
+    commit_record->branch = value_ref(commit->branch);
+    commit_record->session = value_ref(admission->session_key);
+    commit_record->local_seq = commit->local_seq;
+    commit_record->at_ms = at_ms;
+    commit_record->context = value_ref(admission->context);
+    commit_record->context_text = value_ref(admission->context_text);
+    vec_reserve(&commit_record->resolved, admission->verdict->resolved.count);
     VEC_FOREACH (&admission->verdict->resolved, layer) {
-        vec_push(&effects->resolved, *layer);
+        vec_push(&commit_record->resolved, *layer);
     }
     engine->stamp++;
     enum outcome outcome = PASSED;
     for (uint32_t i = 0; outcome == PASSED && i < commit->ops.count; i++) {
         outcome = build_write(admission, i);
     }
-    admission->verdict->seq = effects->seq;
+    admission->verdict->seq = commit_record->seq;
     return outcome;
 }
 
@@ -857,12 +859,12 @@ static enum outcome run_checks(struct admission *admission, uint64_t at_ms)
             return outcome;
         }
     }
-    return build_effects(admission, at_ms);
+    return build_commit_record(admission, at_ms);
 }
 
 enum err admit_commit(struct engine *engine,
                       struct engine_request *request,
-                      struct effects *effects,
+                      struct commit_record *commit_record,
                       struct err_detail *detail)
 {
     const struct commit *commit = request->commit;
@@ -874,11 +876,11 @@ enum err admit_commit(struct engine *engine,
         .client = request->client,
         .unchanged_seq = request->unchanged_seq,
         .verdict = verdict,
-        .effects = effects,
+        .commit_record = commit_record,
         .detail = detail,
     };
     *verdict = (struct verdict){0};
-    *effects = (struct effects){0};
+    *commit_record = (struct commit_record){0};
     const enum outcome outcome = run_checks(&admission, request->at_ms);
     admission_release(&admission);
     if (outcome != PASSED) {

@@ -6,14 +6,14 @@
 #ifndef STORE_ADMIT_H
 #define STORE_ADMIT_H
 
-#include "store/effects.h"
+#include "store/commit_record.h"
 
 /* Sets the verdict of the request. If it is OK and not a replay, *effects is
  * what must be applied, at the verdict's seq. A result other than OK is a fault
  * of the store, not a verdict. */
 MUST_CHECK enum err admit_commit(struct engine *engine,
                                  struct engine_request *request,
-                                 struct effects *effects,
+                                 struct commit_record *commit_record,
                                  struct err_detail *detail);
 
 /* The same for a batch of observations, which it also writes. The verdict says

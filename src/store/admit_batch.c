@@ -2,7 +2,7 @@
  * that come without a commit. */
 
 #include "store/admit.h"
-#include "store/admit_inside.h"
+#include "store/admit_internal.h"
 #include "store/observations.h"
 
 /* Whether the author may have rows of that scope. */
@@ -39,21 +39,21 @@ enum outcome admit_observers(struct admission *admission)
  * author's claim, like all that it says about its reads. */
 static enum err check_layers(struct admission *admission,
                              const struct observation *observation,
-                             enum observation_fate *fate)
+                             enum observation_outcome *outcome)
 {
     const struct layer_list *layers = &observation->basis.layers;
     uint64_t last = observation->basis.seq;
-    *fate = OBSERVATION_KEPT;
+    *outcome = OBSERVATION_KEPT;
     for (size_t i = 0; i < layers->at.count; i++) {
         uint64_t seq = 0;
         const enum err err =
             admit_find_commit(admission, layers->at.at[i], &seq);
         if (err != ERR_OK || seq == 0) {
-            *fate = OBSERVATION_LAYER_MISSING;
+            *outcome = OBSERVATION_LAYER_MISSING;
             return err;
         }
         if (seq > observation->basis.seq && seq < last) {
-            *fate = OBSERVATION_STALE;
+            *outcome = OBSERVATION_STALE;
             return ERR_OK;
         }
         last = seq > last ? seq : last;
@@ -67,14 +67,14 @@ static enum err check_layers(struct admission *admission,
 enum outcome admit_basis(struct admission *admission)
 {
     const struct observation *observation = admission->commit->observation;
-    enum observation_fate fate = OBSERVATION_KEPT;
+    enum observation_outcome outcome = OBSERVATION_KEPT;
     if (observation == NULL || !observation->basis.given ||
         observation->failed) {
         return PASSED;
     }
-    const enum err err = check_layers(admission, observation, &fate);
-    if (err == ERR_OK && fate != OBSERVATION_KEPT) {
-        const struct dropped_observation dropped = {0, fate};
+    const enum err err = check_layers(admission, observation, &outcome);
+    if (err == ERR_OK && outcome != OBSERVATION_KEPT) {
+        const struct dropped_observation dropped = {0, outcome};
         vec_push(&admission->verdict->dropped, dropped);
     }
     return admit_passed(err);
@@ -89,19 +89,19 @@ static enum outcome take_batch(struct admission *admission)
     enum err err = ERR_OK;
     for (uint32_t i = 0; err == ERR_OK && i < commit->batch.count; i++) {
         const struct observation *observation = commit->batch.at[i];
-        enum observation_fate fate = OBSERVATION_KEPT;
-        err = check_layers(admission, observation, &fate);
-        if (err == ERR_OK && fate == OBSERVATION_KEPT) {
+        enum observation_outcome outcome = OBSERVATION_KEPT;
+        err = check_layers(admission, observation, &outcome);
+        if (err == ERR_OK && outcome == OBSERVATION_KEPT) {
             err = observations_take_alone(admission->engine,
                                           commit,
                                           observation,
                                           admission->identity.principal,
                                           admission->session,
-                                          &fate,
+                                          &outcome,
                                           admission->detail);
         }
-        if (err == ERR_OK && fate != OBSERVATION_KEPT) {
-            const struct dropped_observation dropped = {i, fate};
+        if (err == ERR_OK && outcome != OBSERVATION_KEPT) {
+            const struct dropped_observation dropped = {i, outcome};
             vec_push(&verdict->dropped, dropped);
         }
     }

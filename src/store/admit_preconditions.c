@@ -1,7 +1,7 @@
 /* The preconditions of a commit: what must hold beside its reads. */
 
 #include "proto/event.h"
-#include "store/admit_inside.h"
+#include "store/admit_internal.h"
 #include "value/id.h"
 #include "value/object.h"
 

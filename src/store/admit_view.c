@@ -8,7 +8,7 @@
  * with all reads of its computations. */
 
 #include "store/admit.h"
-#include "store/admit_inside.h"
+#include "store/admit_internal.h"
 
 /* Whether the author made all commits above `after`. */
 static bool is_alone_above(const struct admission *admission, uint64_t after)

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "store/effects.h"
+#include "store/commit_record.h"
 #include "store/recent.h"
-#include "store/sessions.h"
+#include "store/session_rows.h"
 #include "store/waiting.h"
 #include "value/json.h"
 
@@ -37,17 +37,17 @@ static void put_string(struct query *query,
 }
 
 static enum err insert_revision(struct engine *engine,
-                                const struct effects *effects,
+                                const struct commit_record *commit_record,
                                 size_t index,
                                 struct err_detail *detail)
 {
-    const struct effects_write *write = &effects->writes.at[index];
+    const struct record_write *write = &commit_record->writes.at[index];
     struct buf trace = {0};
     struct query query =
         query_begin(&engine->database, STATEMENT_REVISION_INSERT);
     const char *op = commit_op_name(write->op);
     query_int(&query, 1, write->document->number);
-    query_int(&query, 2, effects->seq);
+    query_int(&query, 2, commit_record->seq);
     query_int(&query, 3, write->index);
     query_text(&query, 4, op, strlen(op));
     put_string(&query, 5, &write->data_text);
@@ -99,7 +99,7 @@ enum err document_update(struct engine *engine,
 }
 
 static void move_head(struct document *document,
-                      const struct effects_write *write,
+                      const struct record_write *write,
                       uint64_t seq)
 {
     document->op = write->op;
@@ -112,7 +112,7 @@ static void move_head(struct document *document,
 }
 
 static void count_tail(struct document *document,
-                       const struct effects_write *write)
+                       const struct record_write *write)
 {
     const uint64_t bytes = value_is_absent(write->data_text)
                                ? 0
@@ -181,21 +181,24 @@ static bool snapshot_is_due(const struct engine *engine,
 /* -- Commits ------------------------------------------------------------- */
 
 static enum err apply_write(struct engine *engine,
-                            const struct effects *effects,
+                            const struct commit_record *commit_record,
                             uint64_t session,
                             size_t index,
                             struct err_detail *detail)
 {
-    const struct effects_write *write = &effects->writes.at[index];
+    const struct record_write *write = &commit_record->writes.at[index];
     struct document *document = write->document;
-    move_head(document, write, effects->seq);
+    move_head(document, write, commit_record->seq);
     count_tail(document, write);
     enum err err = document->number == 0
                        ? insert_document(engine, document, detail)
                        : document_update(engine, document, detail);
-    recent_add_write(document, session, effects->local_seq, effects->seq);
+    recent_add_write(document,
+                     session,
+                     commit_record->local_seq,
+                     commit_record->seq);
     if (err == ERR_OK) {
-        err = insert_revision(engine, effects, index, detail);
+        err = insert_revision(engine, commit_record, index, detail);
     }
     return err == ERR_OK ? waiting_apply(engine, document, detail) : err;
 }
@@ -203,12 +206,12 @@ static enum err apply_write(struct engine *engine,
 /* After all writes: a snapshot is the document after the whole commit, which
  * may have several operations on it. */
 static enum err apply_snapshots(struct engine *engine,
-                                const struct effects *effects,
+                                const struct commit_record *commit_record,
                                 struct err_detail *detail)
 {
     enum err err = ERR_OK;
-    for (size_t i = 0; err == ERR_OK && i < effects->writes.count; i++) {
-        struct document *document = effects->writes.at[i].document;
+    for (size_t i = 0; err == ERR_OK && i < commit_record->writes.count; i++) {
+        struct document *document = commit_record->writes.at[i].document;
         if (!snapshot_is_due(engine, document)) {
             continue;
         }
@@ -234,12 +237,13 @@ static void put_number(struct buf *to, uint64_t number)
 
 /* The document of each operation, by number: so a commit's changes are found
  * without an index over all revisions. null is an elided operation. */
-static void write_documents(struct buf *to, const struct effects *effects)
+static void write_documents(struct buf *to,
+                            const struct commit_record *commit_record)
 {
     uint32_t next = 0;
     buf_append_char(to, '[');
-    for (size_t i = 0; i < effects->writes.count; i++) {
-        const struct effects_write *write = &effects->writes.at[i];
+    for (size_t i = 0; i < commit_record->writes.count; i++) {
+        const struct record_write *write = &commit_record->writes.at[i];
         for (; next < write->index; next++) {
             buf_append_text(to, next > 0 ? ",null" : "null");
         }
@@ -252,13 +256,14 @@ static void write_documents(struct buf *to, const struct effects *effects)
     buf_append_char(to, ']');
 }
 
-static void write_resolution(struct buf *to, const struct effects *effects)
+static void write_resolution(struct buf *to,
+                             const struct commit_record *commit_record)
 {
-    for (size_t i = 0; i < effects->resolved.count; i++) {
+    for (size_t i = 0; i < commit_record->resolved.count; i++) {
         buf_append(to, i == 0 ? "[[" : ",[", 2);
-        put_number(to, effects->resolved.at[i].local_seq);
+        put_number(to, commit_record->resolved.at[i].local_seq);
         buf_append_char(to, ',');
-        put_number(to, effects->resolved.at[i].seq);
+        put_number(to, commit_record->resolved.at[i].seq);
         buf_append_char(to, ']');
     }
     if (to->length > 0) {
@@ -267,7 +272,7 @@ static void write_resolution(struct buf *to, const struct effects *effects)
 }
 
 static enum err insert_commit(struct engine *engine,
-                              const struct effects *effects,
+                              const struct commit_record *commit_record,
                               uint64_t session,
                               const struct digest *chain,
                               struct err_detail *detail)
@@ -276,21 +281,21 @@ static enum err insert_commit(struct engine *engine,
     struct buf documents = {0};
     struct query query =
         query_begin(&engine->database, STATEMENT_COMMIT_INSERT);
-    query_int(&query, 1, effects->seq);
-    query_int(&query, 2, effects->record);
-    query_int(&query, 3, engine_branch(engine, effects->branch)->number);
+    query_int(&query, 1, commit_record->seq);
+    query_int(&query, 2, commit_record->record);
+    query_int(&query, 3, engine_branch(engine, commit_record->branch)->number);
     query_int(&query, 4, session);
-    query_int(&query, 5, effects->local_seq);
-    query_bytes(&query, 6, effects->digest, sizeof effects->digest);
-    query_int(&query, 7, effects->at_ms);
-    put_string(&query, 8, &effects->context_text);
-    write_resolution(&resolution, effects);
+    query_int(&query, 5, commit_record->local_seq);
+    query_bytes(&query, 6, commit_record->digest, sizeof commit_record->digest);
+    query_int(&query, 7, commit_record->at_ms);
+    put_string(&query, 8, &commit_record->context_text);
+    write_resolution(&resolution, commit_record);
     if (resolution.length > 0) {
         query_text(&query, 9, buf_text(&resolution), resolution.length);
     } else {
         query_null(&query, 9);
     }
-    write_documents(&documents, effects);
+    write_documents(&documents, commit_record);
     query_text(&query, 10, buf_text(&documents), documents.length);
     query_bytes(&query, 11, chain->bytes, sizeof chain->bytes);
     (void)query_step(&query);
@@ -301,31 +306,37 @@ static enum err insert_commit(struct engine *engine,
 }
 
 static enum err apply_commit(struct engine *engine,
-                             const struct effects *effects,
+                             const struct commit_record *commit_record,
                              const struct digest *chain,
                              struct err_detail *detail)
 {
     uint64_t session = 0;
     enum err err =
-        engine_session(engine, effects->session, true, &session, detail);
-    for (size_t i = 0; err == ERR_OK && i < effects->writes.count; i++) {
-        err = apply_write(engine, effects, session, i, detail);
+        engine_session(engine, commit_record->session, true, &session, detail);
+    for (size_t i = 0; err == ERR_OK && i < commit_record->writes.count; i++) {
+        err = apply_write(engine, commit_record, session, i, detail);
     }
     if (err == ERR_OK) {
-        err = apply_snapshots(engine, effects, detail);
+        err = apply_snapshots(engine, commit_record, detail);
     }
     if (err == ERR_OK) {
-        err = insert_commit(engine, effects, session, chain, detail);
+        err = insert_commit(engine, commit_record, session, chain, detail);
     }
     if (err == ERR_OK) {
-        session_landed(engine, effects->session, effects->local_seq);
-        recent_add_commit(engine, session, effects->local_seq, effects->seq);
+        session_rows_landed(engine,
+                            commit_record->session,
+                            commit_record->local_seq);
+        recent_add_commit(engine,
+                          session,
+                          commit_record->local_seq,
+                          commit_record->seq);
         if (engine->author != session) {
             engine->author = session;
             engine->author_since = engine->seq;
         }
-        engine->seq = effects->seq;
-        engine_branch(engine, effects->branch)->head_seq = effects->seq;
+        engine->seq = commit_record->seq;
+        engine_branch(engine, commit_record->branch)->head_seq =
+            commit_record->seq;
     }
     return err;
 }
@@ -333,19 +344,19 @@ static enum err apply_commit(struct engine *engine,
 /* -- Branches ------------------------------------------------------------ */
 
 static enum err apply_fork(struct engine *engine,
-                           const struct effects *effects,
+                           const struct commit_record *commit_record,
                            const struct digest *chain,
                            struct err_detail *detail)
 {
-    struct branch *parent = engine_branch(engine, effects->parent);
+    struct branch *parent = engine_branch(engine, commit_record->parent);
     const uint64_t number = engine->branches.count;
     struct query query =
         query_begin(&engine->database, STATEMENT_BRANCH_INSERT);
     query_int(&query, 1, number);
-    query_string(&query, 2, effects->branch);
+    query_string(&query, 2, commit_record->branch);
     query_int(&query, 3, parent->number);
-    query_int(&query, 4, effects->fork_seq);
-    query_int(&query, 5, effects->record);
+    query_int(&query, 4, commit_record->fork_seq);
+    query_int(&query, 5, commit_record->record);
     query_bytes(&query, 6, chain->bytes, sizeof chain->bytes);
     (void)query_step(&query);
     const enum err err = query_end(&query, detail);
@@ -353,11 +364,11 @@ static enum err apply_fork(struct engine *engine,
         struct branch *branch = mem_alloc_zero(sizeof *branch);
         *branch = (struct branch){
             .number = number,
-            .name = value_ref(effects->branch),
+            .name = value_ref(commit_record->branch),
             .parent = parent,
-            .fork_seq = effects->fork_seq,
+            .fork_seq = commit_record->fork_seq,
             .active = true,
-            .head_seq = effects->fork_seq,
+            .head_seq = commit_record->fork_seq,
         };
         vec_push(&engine->branches, branch);
     }
@@ -365,15 +376,15 @@ static enum err apply_fork(struct engine *engine,
 }
 
 static enum err apply_close(struct engine *engine,
-                            const struct effects *effects,
+                            const struct commit_record *commit_record,
                             const struct digest *chain,
                             struct err_detail *detail)
 {
-    struct branch *branch = engine_branch(engine, effects->branch);
+    struct branch *branch = engine_branch(engine, commit_record->branch);
     struct query query =
         query_begin(&engine->database, STATEMENT_BRANCH_DELETE);
     query_int(&query, 1, branch->number);
-    query_int(&query, 2, effects->record);
+    query_int(&query, 2, commit_record->record);
     query_bytes(&query, 3, chain->bytes, sizeof chain->bytes);
     (void)query_step(&query);
     const enum err err = query_end(&query, detail);
@@ -383,29 +394,30 @@ static enum err apply_close(struct engine *engine,
     return err;
 }
 
-enum err effects_apply(struct engine *engine,
-                       const struct effects *effects,
-                       struct err_detail *detail)
+enum err commit_record_apply(struct engine *engine,
+                             const struct commit_record *commit_record,
+                             struct err_detail *detail)
 {
-    CHECK(effects->record == engine->record + 1);
-    const struct digest chain = effects_chain(engine->chain, effects);
+    CHECK(commit_record->record == engine->record + 1);
+    const struct digest chain =
+        commit_record_chain(engine->chain, commit_record);
     enum err err = ERR_OK;
-    switch (effects->kind) {
-    case EFFECTS_COMMIT:
-        err = apply_commit(engine, effects, &chain, detail);
+    switch (commit_record->kind) {
+    case RECORD_COMMIT:
+        err = apply_commit(engine, commit_record, &chain, detail);
         break;
-    case EFFECTS_FORK:
-        err = apply_fork(engine, effects, &chain, detail);
+    case RECORD_FORK:
+        err = apply_fork(engine, commit_record, &chain, detail);
         break;
-    case EFFECTS_CLOSE:
-        err = apply_close(engine, effects, &chain, detail);
+    case RECORD_CLOSE:
+        err = apply_close(engine, commit_record, &chain, detail);
         break;
     }
     if (err == ERR_OK) {
-        engine->record = effects->record;
+        engine->record = commit_record->record;
         engine->chain = chain;
-        if (engine->options.on_effects != NULL) {
-            vec_push(&engine->landed, effects_copy(effects));
+        if (engine->options.on_commit_record != NULL) {
+            vec_push(&engine->landed, commit_record_copy(commit_record));
         }
     }
     return err;

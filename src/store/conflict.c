@@ -10,7 +10,7 @@
 #include "store/conflict.h"
 
 #include "store/recent.h"
-#include "store/touches.h"
+#include "store/touch_tree.h"
 
 /* One search. */
 struct scan {
@@ -78,14 +78,14 @@ static bool patch_is_seen(const struct scan *scan,
 {
     const struct conflict_query *query = scan->query;
     bool seen = query->kind == READ_SHAPE
-                    ? touches_cover(touches, query->path) ||
-                          touches_keys(touches, query->path)
-                    : touches_overlap(touches, query->path);
+                    ? touch_tree_cover(touches, query->path) ||
+                          touch_tree_keys(touches, query->path)
+                    : touch_tree_overlap(touches, query->path);
     for (size_t i = 0; !seen && i < scan->carried.count; i++) {
-        seen = touches_overlap(touches, scan->carried.at[i]);
+        seen = touch_tree_overlap(touches, scan->carried.at[i]);
     }
     for (size_t i = 0; !seen && i < scan->appended.count; i++) {
-        seen = touches_keys(touches, scan->appended.at[i]);
+        seen = touch_tree_keys(touches, scan->appended.at[i]);
     }
     return seen;
 }
@@ -104,7 +104,7 @@ static bool is_looked_at(const struct scan *scan, const struct path *path)
  * index of an appended element depends only on the length: an edited element
  * does not matter. */
 static void note_carrier(struct scan *scan,
-                         const struct touches_carrier *carrier)
+                         const struct touch_tree_carrier *carrier)
 {
     bool seen = false;
     for (size_t i = 0; !seen && i < carrier->count; i++) {
@@ -120,7 +120,8 @@ static void note_carrier(struct scan *scan,
 static void note_carriers(struct scan *scan, const struct touches *touches)
 {
     size_t count = 0;
-    const struct touches_carrier *carriers = touches_carriers(touches, &count);
+    const struct touch_tree_carrier *carriers =
+        touch_tree_carriers(touches, &count);
     for (size_t i = count; i-- > 0;) {
         note_carrier(scan, &carriers[i]);
     }
@@ -181,12 +182,12 @@ static enum err look_at(struct scan *scan,
         return ERR_OK;
     }
     const struct touches *touches;
-    const enum err err = touches_find(scan->engine,
-                                      document,
-                                      revision->seq,
-                                      revision->op_index,
-                                      &touches,
-                                      scan->detail);
+    const enum err err = touch_tree_find(scan->engine,
+                                         document,
+                                         revision->seq,
+                                         revision->op_index,
+                                         &touches,
+                                         scan->detail);
     if (err == ERR_OK && excluded) {
         note_carriers(scan, touches);
     } else if (err == ERR_OK) {
@@ -358,12 +359,12 @@ static enum err answer_in_row(struct scan *scan,
            revision_next(scan, &rows, &revision)) {
         const struct touches *touches = NULL;
         if (revision.is_patch) {
-            err = touches_find(scan->engine,
-                               document,
-                               revision.seq,
-                               revision.op_index,
-                               &touches,
-                               scan->detail);
+            err = touch_tree_find(scan->engine,
+                                  document,
+                                  revision.seq,
+                                  revision.op_index,
+                                  &touches,
+                                  scan->detail);
         }
         if (err == ERR_OK) {
             *left = answer_reads(scan, touches, revision.seq, reads, count);

@@ -16,7 +16,7 @@
 #include "store/wal_durability.h"
 
 enum {
-    READ_PATIENCE_MS = 20, /* B5 */
+    READ_PATIENCE_MS = 20, /* database-5 */
     WAL_BYTES_MAX = 8 * 1024 * 1024,
 };
 
@@ -89,7 +89,7 @@ static size_t lock_file_bytes(const struct database *database)
 {
     struct stat file;
     const size_t all = sizeof(struct lock_file);
-    const size_t least = offsetof(struct lock_file, ran);
+    const size_t least = offsetof(struct lock_file, run_ring);
     if (!database->read_only) {
         const int fd = database->lock.fd;
         return posix_fallocate(fd, 0, (off_t)all) == 0     ? all
@@ -120,14 +120,14 @@ static void map_lock_file(struct database *database)
     database->mapped = bytes;
     database->page = &file->page;
     database->lock.queue = database->read_only ? NULL : &file->page.queue;
-    database->ran.ring = bytes == sizeof *file ? &file->ran : NULL;
+    database->run_ring.ring = bytes == sizeof *file ? &file->run_ring : NULL;
 }
 
-/* B6: opens the present lock file, created if necessary. */
+/* database-6: opens the present lock file, created if necessary. */
 static enum err renew_lock_file(struct database *database,
                                 struct err_detail *detail)
 {
-    const bool hears = database->ran.hears;
+    const bool hears = database->run_ring.hears;
     const int before = database->lock.fd;
     unmap_lock_file(database);
     const enum err err = open_lock(database, buf_text(&database->path), detail);
@@ -146,7 +146,7 @@ static enum err renew_lock_file(struct database *database,
 
 static void unmap_lock_file(struct database *database)
 {
-    ran_release(&database->ran);
+    run_ring_release(&database->run_ring);
     if (database->page != NULL) {
         shared_map_close(database->page, database->mapped);
         database->page = NULL;
@@ -221,7 +221,7 @@ static enum err set_pragmas(struct database *database,
 
 static void unlock(struct database *database);
 
-/* Whether its writes go to a WAL already: this only reads (B5). */
+/* Whether its writes go to a WAL already: this only reads (database-5). */
 static bool is_wal(struct database *database)
 {
     sqlite3_stmt *stmt = NULL;
@@ -360,7 +360,7 @@ static bool is_barred(struct database *database)
            !has_wal(database);
 }
 
-/* B4. */
+/* database-4. */
 static enum err connect_reader(struct database *database,
                                struct err_detail *detail)
 {
@@ -395,7 +395,7 @@ static enum err thaw(struct database *database, struct err_detail *detail)
 
 /* -- Opening and closing ------------------------------------------------- */
 
-/* B6: an empty file is a new one, unless it was written to before. */
+/* database-6: an empty file is a new one, unless it was written to before. */
 static enum err check_empty(struct database *database,
                             struct err_detail *detail)
 {
@@ -593,7 +593,7 @@ static enum err begin_with(struct database *database,
     return run_statement(database, begin, detail);
 }
 
-/* -- Files that change meanwhile (B6) ------------------------------------ */
+/* -- Files that change meanwhile (database-6) ---------------------------- */
 
 static enum err refuse_file(const struct database *database,
                             enum database_file file,
@@ -674,7 +674,7 @@ static enum err check_files(struct database *database,
     return err;
 }
 
-/* Under the lock: a transaction with a durable WAL (B3). */
+/* Under the lock: a transaction with a durable WAL (database-3). */
 static enum err open_transaction(struct database *database,
                                  struct err_detail *detail)
 {
@@ -683,7 +683,7 @@ static enum err open_transaction(struct database *database,
         err = begin_with(database, STATEMENT_BEGIN, detail);
     }
     if (err == ERR_OK) {
-        err = wal_mend(database, detail);
+        err = wal_repair(database, detail);
         if (err != ERR_OK) {
             struct err_detail ignored;
             (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
@@ -712,7 +712,7 @@ static enum err explain_busy(const struct database *database,
     return err;
 }
 
-/* The lock, on the file that other processes lock, too (B6). */
+/* The lock, on the file that other processes lock, too (database-6). */
 static enum err take_lock(struct database *database,
                           enum err (*take)(struct write_lock *lock,
                                            struct err_detail *detail),
@@ -805,7 +805,7 @@ enum err database_read_begin(struct database *database,
                              struct err_detail *detail)
 {
     CHECK(!database->writing);
-    ran_listen(&database->ran);
+    run_ring_listen(&database->run_ring);
     if (database->unused) {
         return ERR_OK;
     }
@@ -901,7 +901,7 @@ enum err database_end(struct database *database,
         struct err_detail ignored;
         (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
     }
-    ran_end(&database->ran, err == ERR_OK);
+    run_ring_end(&database->run_ring, err == ERR_OK);
     end_change(database, err == ERR_OK);
     database->writing = false;
     if (err == ERR_OK && database->wal_bytes > database->wal_bytes_max) {

@@ -13,45 +13,48 @@
  * been written since: a hot document is read without asking SQLite. A writer
  * that dies leaves it odd, and then every reader asks SQLite. (A write by
  * another program goes unnoticed until the next commit of ours.) Behind the
- * counter are the queue for the lock, and the ring of runs (store/ran.h). Every
- * process that reads this ring holds a lock on the file's second byte.
+ * counter are the queue for the lock, and the ring of runs (store/run_ring.h).
+ * Every process that reads this ring holds a lock on the file's second byte.
  *
- *   B1  Between database_begin and database_end the lock is held and an
- *       IMMEDIATE transaction is open.
- *   B2  After a failed database_end nothing of the transaction is in the file.
- *       Exception: if only its sync failed, and the process ends before it
- *       commits or closes again, the next process may find the transaction; a
- *       commit is then answered as a replay.
- *   B3  A power loss does not damage the file, even after a failed sync. The
- *       system considers what it could not write as written, so another sync
- *       proves nothing. At full durability, what was acknowledged is durable
- *       already and everything else is written again. At normal, the WAL may
- *       hold commits that only the system's memory has; if they were moved into
- *       the file, a power loss could leave half of them. So the WAL is synced
- *       before each checkpoint. If that fails, the lock file records it: until
- *       that part of the WAL has been written and synced again, no process
- *       begins a transaction or a checkpoint, each attempt is a fault, and
- *       reads continue.
+ *   database-1  Between database_begin and database_end the lock is held and an
+ *               IMMEDIATE transaction is open.
+ *   database-2  After a failed database_end nothing of the transaction is in
+ *               the file. Exception: if only its sync failed, and the process
+ *               ends before it commits or closes again, the next process may
+ *               find the transaction; a commit is then answered as a replay.
+ *   database-3  A power loss does not damage the file, even after a failed
+ *               sync. The system considers what it could not write as written,
+ *               so another sync proves nothing. At full durability, what was
+ *               acknowledged is durable already and everything else is written
+ *               again. At normal, the WAL may hold commits that only the
+ *               system's memory has; if they were moved into the file, a power
+ *               loss could leave half of them. So the WAL is synced before each
+ *               checkpoint. If that fails, the lock file records it: until that
+ *               part of the WAL has been written and synced again, no process
+ *               begins a transaction or a checkpoint, each attempt is a fault,
+ *               and reads continue.
  *
- *   B4  Opened read-only, nothing is created, and nothing is written to the
- *       file, its WAL or its lock file; permission to read them is enough. In a
- *       read-only directory, a database without a WAL is assumed to have no
- *       writer, because SQLite reads it only then; when the counter shows a
- *       writer, the connection is replaced.
+ *   database-4  Opened read-only, nothing is created, and nothing is written to
+ *               the file, its WAL or its lock file; permission to read them is
+ *               enough. In a read-only directory, a database without a WAL is
+ *               assumed to have no writer, because SQLite reads it only then;
+ *               when the counter shows a writer, the connection is replaced.
  *
- *   B5  Reading needs no lock, and neither does opening an existing file.
- *       SQLite makes a reader wait only while another process creates the file,
- *       recovers the WAL, or is the last to close it: as long as a write would
- *       wait (lock.wait_ms), and at least READ_PATIENCE_MS.
+ *   database-5  Reading needs no lock, and neither does opening an existing
+ *               file. SQLite makes a reader wait only while another process
+ *               creates the file, recovers the WAL, or is the last to close it:
+ *               as long as a write would wait (lock.wait_ms), and at least
+ *               READ_PATIENCE_MS.
  *
- *   B6  A file that was deleted or replaced while it was open is noticed before
- *       the next write (file_identity.h). If the -shm is missing, replaced or
- *       shorter, the connection is replaced and recovers from the WAL: nothing
- *       is lost, and what was read meanwhile is refused (shm_guard.h). A
- *       deleted WAL is first moved into the database. A database that is
- *       missing, replaced or empty, and a replaced WAL, are CORRUPT: nothing
- *       more is written. A lock file that was deleted or truncated is created
- *       again.
+ *   database-6  A file that was deleted or replaced while it was open is
+ *               noticed before the next write (file_identity.h). If the -shm is
+ *               missing, replaced or shorter, the connection is replaced and
+ *               recovers from the WAL: nothing is lost, and what was read
+ *               meanwhile is refused (shm_guard.h). A deleted WAL is first
+ *               moved into the database. A database that is missing, replaced
+ *               or empty, and a replaced WAL, are CORRUPT: nothing more is
+ *               written. A lock file that was deleted or truncated is created
+ *               again.
  *
  * Of the store, only this file, file_identity.c, listeners.c, shared_map.c and
  * write_lock.c call the operating system, and only this one translates SQLite's
@@ -67,7 +70,7 @@
 #include "base/err.h"
 #include "store/file_identity.h"
 #include "store/leases.h"
-#include "store/ran.h"
+#include "store/run_ring.h"
 #include "store/shm_guard.h"
 #include "store/write_lock.h"
 #include "value/value.h"
@@ -86,7 +89,7 @@ enum statement {
     STATEMENT_COUNT,
 };
 
-/* What is durable of the WAL (B3). Changed under the lock. */
+/* What is durable of the WAL (database-3). Changed under the lock. */
 struct wal_state {
     _Atomic uint64_t unsynced; /* 1: a sync failed */
     _Atomic uint64_t salt;     /* of the WAL that `synced` is about */
@@ -103,25 +106,25 @@ struct lock_page {
 /* The lock file. */
 struct lock_file {
     _Alignas(4096) struct lock_page page;
-    _Alignas(4096) struct ran_ring ran;
+    _Alignas(4096) struct run_ring_page run_ring;
 };
 
 struct database {
     sqlite3 *db;
     struct buf path;
-    struct file_identity files; /* B6 */
+    struct file_identity files; /* database-6 */
     struct shm_guard shm;       /* likewise */
     const char *vfs;            /* borrowed */
     enum durability durability;
-    struct write_lock lock; /* without a file in memory */
-    struct leases leases;   /* of sessions, on the lock file */
-    struct lock_page *page; /* of the lock file; NULL: could not be mapped */
-    size_t mapped;          /* bytes of it */
-    struct ran ran;         /* the ring of runs; missing if an older program
-                               created the file */
+    struct write_lock lock;   /* without a file in memory */
+    struct leases leases;     /* of sessions, on the lock file */
+    struct lock_page *page;   /* of the lock file; NULL: could not be mapped */
+    size_t mapped;            /* bytes of it */
+    struct run_ring run_ring; /* the ring of runs; missing if an older
+                                 program created the file */
     uint64_t changes_of_end;
     struct wal_state wal; /* used if the lock file is not mapped */
-    bool writing;         /* B1 */
+    bool writing;         /* database-1 */
     bool reserved;        /* between database_reserve and database_unreserve */
     bool unused;          /* and its transaction has not begun to write */
     bool wrote;           /* since the lock was taken */
@@ -131,7 +134,7 @@ struct database {
         patience_ms; /* that SQLite may wait for its own locks, under ours */
     uint64_t wait_until; /* end of the present wait, by write_lock_clock */
     bool is_ours;        /* the journal mode was set: the file is a store */
-    bool read_only;      /* B4 */
+    bool read_only;      /* database-4 */
     bool frozen;         /* no process had the file open for writing when the
                             counter was `frozen_at` */
     uint64_t frozen_at;
@@ -147,7 +150,7 @@ struct database_options {
     const char *path; /* NULL for DURABILITY_MEMORY */
     const char *vfs;  /* a name known to SQLite; NULL: the default */
     enum durability durability;
-    bool read_only;                 /* B4; the file must exist */
+    bool read_only;                 /* database-4; the file must exist */
     bool (*interrupted)(void *ctx); /* ends waits; or NULL */
     void *ctx;
 };
@@ -166,8 +169,9 @@ void database_leave(struct database *database);
 MUST_CHECK enum err database_set_journal(struct database *database,
                                          struct err_detail *detail);
 
-/* B1, B2; READ_ONLY (B4). database_end commits if `err` is OK and rolls back
- * otherwise, and returns the outcome: OK, `err`, or why the commit failed. */
+/* database-1, database-2; READ_ONLY (database-4). database_end commits if `err`
+ * is OK and rolls back otherwise, and returns the outcome: OK, `err`, or why
+ * the commit failed. */
 MUST_CHECK enum err database_begin(struct database *database,
                                    struct err_detail *detail);
 MUST_CHECK enum err database_end(struct database *database,
@@ -218,8 +222,8 @@ uint64_t database_changes(const struct database *database);
  * writing. */
 void database_end_dead_write(struct database *database);
 
-/* Without the lock: replaces a lock file that was deleted or truncated (B6),
- * because the counter of the old one says nothing any more. */
+/* Without the lock: replaces a lock file that was deleted or truncated
+ * (database-6), because the counter of the old one says nothing any more. */
 void database_look_at_lock_file(struct database *database);
 
 /* A number that changes when another connection has committed. */
@@ -231,8 +235,8 @@ MUST_CHECK enum err database_version(struct database *database,
 const char *database_library(void);
 
 /* Whether this connection wants to hear of the runs of other connections
- * (store/ran.h); and whether another connection of any process does. These are
- * system locks, so a process that ends in any way does not count. */
+ * (store/run_ring.h); and whether another connection of any process does. These
+ * are system locks, so a process that ends in any way does not count. */
 void database_listen(struct database *database, bool listens);
 bool database_has_listeners(const struct database *database);
 
@@ -241,7 +245,7 @@ MUST_CHECK enum err database_run(struct database *database,
                                  const char *sql,
                                  struct err_detail *detail);
 
-/* B6: whether everything read so far can be relied on. */
+/* database-6: whether everything read so far can be relied on. */
 MUST_CHECK enum err database_check_shm(struct database *database,
                                        struct err_detail *detail);
 

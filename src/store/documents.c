@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "store/mend.h"
 #include "store/recent.h"
+#include "store/repair_text.h"
 #include "value/compare.h"
 #include "value/json.h"
 #include "value/object.h"
@@ -255,7 +255,7 @@ enum err stored_read(const struct engine *engine,
     static const struct json_limits limits = JSON_LIMITS_STORED;
     struct buf escaped = {0};
     if (engine->any_bytes && !utf8_is_valid(text.at, text.length)) {
-        mend_json_text(&escaped, text);
+        repair_json_text(&escaped, text);
         text = (struct text){buf_text(&escaped), escaped.length};
     }
     const enum err err = json_read(text.at, text.length, &limits, out, fault);

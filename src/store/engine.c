@@ -13,8 +13,8 @@
 #include "store/recent.h"
 #include "store/schema.h"
 #include "store/sequence.h"
-#include "store/sessions.h"
-#include "store/touches.h"
+#include "store/session_rows.h"
+#include "store/touch_tree.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -36,9 +36,9 @@ void engine_forget(struct engine *engine)
     observations_forget(engine);
     documents_forget(engine); /* they point at branches */
     forget_branches(engine);
-    sessions_forget(engine);
+    session_rows_forget(engine);
     recent_forget_commits(engine);
-    touches_forget(engine);
+    touch_tree_forget(engine);
     engine->version = -1;
     engine->changes = 0;
 }
@@ -261,15 +261,16 @@ void engine_leave(struct engine *engine)
 
 /* -- Transactions -------------------------------------------------------- */
 
-/* Calls on_effects for what has landed, or drops it. */
+/* Calls on_commit_record for what has landed, or drops it. */
 static void tell_landed(struct engine *engine, bool committed)
 {
-    VEC_FOREACH (&engine->landed, effects) {
+    VEC_FOREACH (&engine->landed, commit_record) {
         if (committed) {
-            engine->options.on_effects(engine->options.ctx, *effects);
+            engine->options.on_commit_record(engine->options.ctx,
+                                             *commit_record);
         }
-        effects_release(*effects);
-        mem_free(*effects, sizeof **effects);
+        commit_record_release(*commit_record);
+        mem_free(*commit_record, sizeof **commit_record);
     }
     vec_clear(&engine->landed);
 }
@@ -297,7 +298,7 @@ static enum err take_observation(struct engine *engine,
                                  struct engine_request *request,
                                  struct err_detail *detail)
 {
-    enum observation_fate fate = OBSERVATION_KEPT;
+    enum observation_outcome outcome = OBSERVATION_KEPT;
     if (UNLIKELY(request->verdict.dropped.count > 0)) {
         return observations_lose(engine,
                                  request->commit,
@@ -308,10 +309,10 @@ static enum err take_observation(struct engine *engine,
                                            request->commit,
                                            request->principal,
                                            request->verdict.seq,
-                                           &fate,
+                                           &outcome,
                                            detail);
-    if (err == ERR_OK && fate != OBSERVATION_KEPT) {
-        const struct dropped_observation dropped = {0, fate};
+    if (err == ERR_OK && outcome != OBSERVATION_KEPT) {
+        const struct dropped_observation dropped = {0, outcome};
         vec_push(&request->verdict.dropped, dropped);
     }
     return err;
@@ -331,19 +332,19 @@ static enum err commit_one(struct engine *engine,
                            detail);
     }
     while (err == ERR_OK && !done) {
-        struct effects effects;
+        struct commit_record commit_record;
         verdict_release(&request->verdict);
-        err = admit_commit(engine, request, &effects, detail);
+        err = admit_commit(engine, request, &commit_record, detail);
         done = err != ERR_OK || request->verdict.err != ERR_OK ||
                request->verdict.replayed;
         if (!done) {
             /* Not landed: another server was first, so decide again. */
-            err = sequence_land(engine, &effects, &done, detail);
+            err = sequence_land(engine, &commit_record, &done, detail);
             if (err == ERR_OK && done && request->commit->observation != NULL) {
                 err = take_observation(engine, request, detail);
             }
         }
-        effects_release(&effects);
+        commit_record_release(&commit_record);
     }
     return err;
 }
@@ -533,7 +534,9 @@ enum err engine_read(struct engine *engine,
     return err;
 }
 
-bool engine_has_past(struct engine *engine, struct value branch, uint64_t seq)
+bool engine_has_history(struct engine *engine,
+                        struct value branch,
+                        uint64_t seq)
 {
     const struct branch *found = engine_branch(engine, branch);
     return found != NULL && seq >= found->fork_seq && seq >= engine->horizon &&
@@ -776,7 +779,7 @@ struct branch_change {
     uint64_t fork_seq;
     enum err (*build)(struct engine *engine,
                       const struct branch_change *change,
-                      struct effects *effects,
+                      struct commit_record *commit_record,
                       struct err_detail *detail);
 };
 
@@ -787,13 +790,13 @@ static enum err land_branch_change(struct engine *engine,
     bool done = false;
     enum err err = ERR_OK;
     while (err == ERR_OK && !done) {
-        struct effects effects = {.record = engine->record + 1};
-        err = change->build(engine, change, &effects, detail);
-        done = err != ERR_OK || value_is_absent(effects.branch);
+        struct commit_record commit_record = {.record = engine->record + 1};
+        err = change->build(engine, change, &commit_record, detail);
+        done = err != ERR_OK || value_is_absent(commit_record.branch);
         if (!done) {
-            err = sequence_land(engine, &effects, &done, detail);
+            err = sequence_land(engine, &commit_record, &done, detail);
         }
-        effects_release(&effects);
+        commit_record_release(&commit_record);
     }
     return err;
 }
@@ -816,7 +819,7 @@ static enum err change_branch(struct engine *engine,
 
 static enum err build_fork(struct engine *engine,
                            const struct branch_change *change,
-                           struct effects *effects,
+                           struct commit_record *commit_record,
                            struct err_detail *detail)
 {
     const struct branch *parent = engine_branch(engine, change->parent);
@@ -834,17 +837,17 @@ static enum err build_fork(struct engine *engine,
     const enum err err =
         engine_check_fork(engine, change->name, parent, fork_seq, detail);
     if (err == ERR_OK && same == NULL) {
-        effects->kind = EFFECTS_FORK;
-        effects->branch = value_ref(change->name);
-        effects->parent = value_ref(parent->name);
-        effects->fork_seq = fork_seq;
+        commit_record->kind = RECORD_FORK;
+        commit_record->branch = value_ref(change->name);
+        commit_record->parent = value_ref(parent->name);
+        commit_record->fork_seq = fork_seq;
     }
     return err;
 }
 
 static enum err build_close(struct engine *engine,
                             const struct branch_change *change,
-                            struct effects *effects,
+                            struct commit_record *commit_record,
                             struct err_detail *detail)
 {
     const struct branch *branch = engine_branch(engine, change->name);
@@ -857,8 +860,8 @@ static enum err build_close(struct engine *engine,
                        "the main branch cannot be deleted");
     }
     if (branch->active) {
-        effects->kind = EFFECTS_CLOSE;
-        effects->branch = value_ref(change->name);
+        commit_record->kind = RECORD_CLOSE;
+        commit_record->branch = value_ref(change->name);
     }
     return ERR_OK;
 }
@@ -917,8 +920,8 @@ enum err engine_apply(struct engine *engine,
                       struct value record,
                       struct err_detail *detail)
 {
-    struct effects effects;
-    enum err err = effects_read(record, &effects, detail);
+    struct commit_record commit_record;
+    enum err err = commit_record_read(record, &commit_record, detail);
     if (err != ERR_OK) {
         return err;
     }
@@ -926,13 +929,13 @@ enum err engine_apply(struct engine *engine,
     if (err == ERR_OK) {
         err = engine_refresh(engine, detail);
         if (err == ERR_OK) {
-            err = sequence_bind(engine, &effects, detail);
+            err = sequence_bind(engine, &commit_record, detail);
         }
         if (err == ERR_OK) {
-            err = effects_apply(engine, &effects, detail);
+            err = commit_record_apply(engine, &commit_record, detail);
         }
         err = end_records(engine, err, detail);
     }
-    effects_release(&effects);
+    commit_record_release(&commit_record);
     return err;
 }

@@ -7,7 +7,7 @@
  * else shape, branch   something to do, on an active branch preconditions
  * before the reads: an existing receipt is final, a stale read is only a reason
  * to retry reads           nothing that was read has changed since (conflict.h)
- *   effects         a self-contained record of row changes (effects.h);
+ *   effects         a self-contained record of row changes (commit_record.h);
  *                   patches are applied here, in memory
  *   [log]           the record gets its place, if there is a log (sequence.h)
  *   apply           the rows; no decision is left
@@ -17,13 +17,13 @@
  * Nothing is written before a commit is admitted, so a refused one leaves no
  * trace and does not affect the others of its group.
  *
- *   E1  seq numbers are 1, 2, 3, ... in the order of admission, shared by all
- *       branches; a refused commit uses none.
- *   E2  The value of a document at a seq is the fold of its revisions up to
- *       that seq, through the parent branch up to the fork. Snapshots and the
- *       cache change the cost, never the answer.
- *   E3  A group is in the file as a whole or not at all; each commit in it has
- *       its own verdict.
+ *   engine-1  seq numbers are 1, 2, 3, ... in the order of admission, shared by
+ *             all branches; a refused commit uses none.
+ *   engine-2  The value of a document at a seq is the fold of its revisions up
+ *             to that seq, through the parent branch up to the fork. Snapshots
+ *             and the cache change the cost, never the answer.
+ *   engine-3  A group is in the file as a whole or not at all; each commit in
+ *             it has its own verdict.
  *
  * An engine belongs to one thread. It reads no clock: `at_ms` is an
  * argument. */
@@ -37,7 +37,7 @@
 #include "store/database.h"
 #include "value/id.h"
 
-struct effects;
+struct commit_record;
 struct commit_log;
 struct observed_cache;
 
@@ -47,7 +47,7 @@ struct engine_options {
     const char *vfs;  /* for SQLite; NULL: the default */
     enum durability durability;
     bool read_only; /* of an existing file: nothing is created or changed, and
-                       writes are READ_ONLY (B4 of database.h) */
+                       writes are READ_ONLY (database-4 of database.h) */
     uint32_t snapshot_patches; /* patches after a base before a snapshot */
     uint32_t snapshot_bytes;   /* or their size, if larger than the base */
     uint32_t snapshots_kept;   /* per document */
@@ -58,7 +58,8 @@ struct engine_options {
 
     /* Called with each record, in order, when its group is in the file; never
      * for one that was rolled back. */
-    void (*on_effects)(void *ctx, const struct effects *effects);
+    void (*on_commit_record)(void *ctx,
+                             const struct commit_record *commit_record);
     void *ctx;
 
     /* Asked while a write waits for another process, and by engine_close
@@ -119,17 +120,17 @@ struct engine {
     uint64_t horizon;      /* the past before it cannot be read (maintain.h) */
     uint64_t seq;          /* the last one */
     uint64_t record;       /* likewise, of commits and branch changes */
-    struct digest chain;   /* over all records (effects.h) */
+    struct digest chain;   /* over all records (commit_record.h) */
     uint64_t author;       /* the session of the last commit; 0: not known, */
     uint64_t author_since; /* and of all that landed above this seq */
     uint64_t stamp;        /* counts commits that were built */
-    bool any_bytes;        /* texts need not be UTF-8 (mend.h) */
+    bool any_bytes;        /* texts need not be UTF-8 (repair_text.h) */
     struct observed_cache *observed; /* of the rows of actions, or NULL */
     struct recent *recent; /* commits that have landed lately, or NULL */
-    struct touches_cache *touches; /* of revisions (touches.h), or NULL */
-    VEC(struct image_note) imaged; /* since opening */
-    VEC(struct effects *)
-    landed; /* since the transaction began, owned: for on_effects */
+    struct touch_tree_cache *touches; /* of revisions (touch_tree.h), or NULL */
+    VEC(struct image_note) imaged;    /* since opening */
+    VEC(struct commit_record *)
+    landed; /* since the transaction began, owned: for on_commit_record */
     struct engine_counters {
         uint64_t rows;      /* revision rows visited */
         uint64_t decodes;   /* documents and patches parsed */
@@ -236,7 +237,9 @@ MUST_CHECK enum err engine_head(struct engine *engine,
                                 struct err_detail *detail);
 
 /* Whether the branch existed at `seq`, and can be read as of then. */
-bool engine_has_past(struct engine *engine, struct value branch, uint64_t seq);
+bool engine_has_history(struct engine *engine,
+                        struct value branch,
+                        uint64_t seq);
 
 /* The document at such a seq, new; absent if there was none. */
 MUST_CHECK enum err engine_before(struct engine *engine,

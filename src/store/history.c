@@ -11,7 +11,7 @@
 
 /* A fork or a close, with its number in the history. */
 struct branch_record {
-    struct effects effects;
+    struct commit_record commit_record;
     struct digest chain;
 };
 
@@ -20,7 +20,7 @@ typedef VEC(struct branch_record) branch_records;
 static void release_branch_records(branch_records *list)
 {
     VEC_FOREACH (list, record) {
-        effects_release(&record->effects);
+        commit_record_release(&record->commit_record);
     }
     vec_release(list);
 }
@@ -50,9 +50,9 @@ static enum err load_branch_records(struct engine *engine,
         }
         const struct branch *branch = engine_branch_by_number(engine, number);
         struct branch_record record = {
-            .effects =
+            .commit_record =
                 {
-                    .kind = closes ? EFFECTS_CLOSE : EFFECTS_FORK,
+                    .kind = closes ? RECORD_CLOSE : RECORD_FORK,
                     .record = query_get_int(&query, 0),
                     .branch = value_ref(branch->name),
                     .parent =
@@ -100,7 +100,7 @@ static enum err load_write(struct engine *engine,
                            uint64_t document,
                            uint64_t seq,
                            uint32_t index,
-                           struct effects_write *out,
+                           struct record_write *out,
                            struct err_detail *detail)
 {
     struct query query = query_begin(&engine->database, STATEMENT_REVISION_GET);
@@ -128,7 +128,7 @@ static enum err load_write(struct engine *engine,
 
 static enum err load_writes(struct engine *engine,
                             struct value documents,
-                            struct effects *out,
+                            struct commit_record *out,
                             struct err_detail *detail)
 {
     enum err err = ERR_OK;
@@ -137,7 +137,7 @@ static enum err load_writes(struct engine *engine,
         if (value_kind(number) != VALUE_INT) {
             continue; /* elided */
         }
-        const struct effects_write empty = {0};
+        const struct record_write empty = {0};
         vec_push(&out->writes, empty);
         err = load_write(engine,
                          (uint64_t)value_integer(number),
@@ -151,7 +151,7 @@ static enum err load_writes(struct engine *engine,
 
 static enum err load_resolved(const struct engine *engine,
                               struct text text,
-                              struct effects *out,
+                              struct commit_record *out,
                               struct err_detail *detail)
 {
     struct value list = VALUE_NONE;
@@ -171,14 +171,14 @@ static enum err load_resolved(const struct engine *engine,
 /* The current row, without its writes. */
 static enum err load_commit(const struct engine *engine,
                             struct query *query,
-                            struct effects *out,
+                            struct commit_record *out,
                             struct value *documents,
                             struct err_detail *detail)
 {
     const struct text branch = query_get_text(query, 2);
     const struct text session = query_get_text(query, 3);
     const struct text digest = query_get_text(query, 5);
-    out->kind = EFFECTS_COMMIT;
+    out->kind = RECORD_COMMIT;
     out->seq = query_get_int(query, 0);
     out->record = query_get_int(query, 1);
     out->branch = value_string_new(branch.at, branch.length);
@@ -217,13 +217,13 @@ struct walk {
 };
 
 static enum err visit_record(struct walk *walk,
-                             struct effects *effects,
+                             struct commit_record *commit_record,
                              const struct digest *chain)
 {
-    effects_complete(effects);
+    commit_record_complete(commit_record);
     struct history_record record = {
-        .effects = effects,
-        .record = effects_write(effects),
+        .commit_record = commit_record,
+        .record = record_write(commit_record),
         .chain = *chain,
     };
     const enum err err = walk->visit(walk->ctx, &record);
@@ -237,12 +237,12 @@ static enum err visit_branches(struct walk *walk, uint64_t before)
     enum err err = ERR_OK;
     while (err == ERR_OK && walk->next_branch < walk->branches.count) {
         struct branch_record *record = &walk->branches.at[walk->next_branch];
-        if (record->effects.record >= before) {
+        if (record->commit_record.record >= before) {
             break;
         }
         walk->next_branch++;
-        if (record->effects.record > walk->after) {
-            err = visit_record(walk, &record->effects, &record->chain);
+        if (record->commit_record.record > walk->after) {
+            err = visit_record(walk, &record->commit_record, &record->chain);
         }
     }
     return err;
@@ -250,22 +250,26 @@ static enum err visit_branches(struct walk *walk, uint64_t before)
 
 static enum err visit_commit(struct walk *walk, struct query *query)
 {
-    struct effects effects = {0};
+    struct commit_record commit_record = {0};
     struct value documents = VALUE_NONE;
     const struct digest chain = digest_of(query_get_text(query, 10));
-    enum err err =
-        load_commit(walk->engine, query, &effects, &documents, walk->detail);
+    enum err err = load_commit(walk->engine,
+                               query,
+                               &commit_record,
+                               &documents,
+                               walk->detail);
     if (err == ERR_OK) {
-        err = visit_branches(walk, effects.record);
+        err = visit_branches(walk, commit_record.record);
     }
-    if (err == ERR_OK && effects.record > walk->after) {
-        err = load_writes(walk->engine, documents, &effects, walk->detail);
+    if (err == ERR_OK && commit_record.record > walk->after) {
+        err =
+            load_writes(walk->engine, documents, &commit_record, walk->detail);
         if (err == ERR_OK) {
-            err = visit_record(walk, &effects, &chain);
+            err = visit_record(walk, &commit_record, &chain);
         }
     }
     value_unref(documents);
-    effects_release(&effects);
+    commit_record_release(&commit_record);
     return err;
 }
 

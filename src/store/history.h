@@ -7,12 +7,12 @@
 #ifndef STORE_HISTORY_H
 #define STORE_HISTORY_H
 
-#include "store/effects.h"
+#include "store/commit_record.h"
 
 /* A record, and the chain value in its row. Borrowed for the call. */
 struct history_record {
-    const struct effects *effects;
-    struct value record; /* effects_write */
+    const struct commit_record *commit_record;
+    struct value record; /* record_write */
     struct digest chain;
 };
 

@@ -29,83 +29,89 @@ static void note_rows(struct engine *engine, uint64_t piece, size_t rows)
 
 /* Room for all possible actions, so that nothing moves; unused memory is never
  * touched. */
-static enum err reserve_actions(struct maker *maker)
+static enum err reserve_actions(struct page_builder *page_builder)
 {
     struct query query =
-        query_begin(&maker->engine->database, STATEMENT_ACTION_BOUNDS);
-    query_int(&query, 1, maker->piece);
-    query_int(&query, 2, maker->after);
+        query_begin(&page_builder->engine->database, STATEMENT_ACTION_BOUNDS);
+    query_int(&query, 1, page_builder->piece);
+    query_int(&query, 2, page_builder->after);
     if (query_step(&query) && !query_is_null(&query, 0)) {
         const uint64_t first = query_get_int(&query, 0);
         const uint64_t last = query_get_int(&query, 1);
         const uint64_t most = last >= first ? last - first + 1 : 0;
-        const size_t count = most < maker->limit ? (size_t)most : maker->limit;
-        vec_make_room(&maker->page->actions, count);
-        vec_make_room(&maker->page->places, count);
-        vec_make_room(&maker->page->indexes, count * 2);
+        const size_t count =
+            most < page_builder->limit ? (size_t)most : page_builder->limit;
+        vec_make_room(&page_builder->page->actions, count);
+        vec_make_room(&page_builder->page->places, count);
+        vec_make_room(&page_builder->page->indexes, count * 2);
     }
-    return query_end(&query, maker->detail);
+    return query_end(&query, page_builder->detail);
 }
 
-static enum err add_rows(struct maker *maker, uint64_t after, uint64_t last)
+static enum err add_rows(struct page_builder *page_builder,
+                         uint64_t after,
+                         uint64_t last)
 {
-    if (after >= last || maker->page->more) {
+    if (after >= last || page_builder->page->more) {
         return ERR_OK;
     }
-    const enum err err = maker_add_rows(maker, after, last);
-    if (err == ERR_OK && maker->sums.count > 0 && maker->others == 0) {
-        note_rows(maker->engine, maker->piece, maker->sums.count);
+    const enum err err = page_builder_add_rows(page_builder, after, last);
+    if (err == ERR_OK && page_builder->sums.count > 0 &&
+        page_builder->others == 0) {
+        note_rows(page_builder->engine,
+                  page_builder->piece,
+                  page_builder->sums.count);
     }
     return err;
 }
 
 /* One image, and the rows before it. An unusable image is skipped, and its rows
  * are read before the next one. */
-static enum err add_image(struct maker *maker,
+static enum err add_image(struct page_builder *page_builder,
                           struct query *query,
                           uint64_t *after)
 {
     const struct image_key key = {
-        .piece = maker->piece,
+        .piece = page_builder->piece,
         .first = query_get_int(query, 0),
         .last = query_get_int(query, 1),
         .generation = query_get_int(query, 2),
     };
-    struct resume_page *page = maker->page;
+    struct resume_page *page = page_builder->page;
     const struct text bytes = query_get_text(query, 3);
     struct image image = {0};
     enum err err = ERR_OK;
-    if (key.generation == maker->generation && key.last > *after &&
-        (key.first > *after || *after == maker->after) &&
+    if (key.generation == page_builder->generation && key.last > *after &&
+        (key.first > *after || *after == page_builder->after) &&
         image_open(&image,
                    bytes.at,
                    bytes.length,
                    &key,
-                   &maker->engine->paths)) {
-        err = add_rows(maker, *after, key.first - 1);
-        page->more =
-            err == ERR_OK &&
-            (page->more || !image_add(&image, *after, maker->limit, page));
+                   &page_builder->engine->paths)) {
+        err = add_rows(page_builder, *after, key.first - 1);
+        page->more = err == ERR_OK &&
+                     (page->more ||
+                      !image_add(&image, *after, page_builder->limit, page));
         *after = key.last;
     }
     image_release(&image);
     return err;
 }
 
-enum err images_add_static(struct maker *maker)
+enum err images_add_static(struct page_builder *page_builder)
 {
-    uint64_t after = maker->after;
-    enum err err = reserve_actions(maker);
+    uint64_t after = page_builder->after;
+    enum err err = reserve_actions(page_builder);
     struct query query =
-        query_begin(&maker->engine->database, STATEMENT_IMAGE_OF_PIECE);
-    query_int(&query, 1, maker->piece);
-    query_int(&query, 2, maker->after);
-    while (err == ERR_OK && !maker->page->more && query_step(&query)) {
-        err = add_image(maker, &query, &after);
+        query_begin(&page_builder->engine->database, STATEMENT_IMAGE_OF_PIECE);
+    query_int(&query, 1, page_builder->piece);
+    query_int(&query, 2, page_builder->after);
+    while (err == ERR_OK && !page_builder->page->more && query_step(&query)) {
+        err = add_image(page_builder, &query, &after);
     }
-    const enum err ended = query_end(&query, maker->detail);
+    const enum err ended = query_end(&query, page_builder->detail);
     err = err == ERR_OK ? ended : err;
-    return err == ERR_OK ? add_rows(maker, after, LAST_NUMBER) : err;
+    return err == ERR_OK ? add_rows(page_builder, after, LAST_NUMBER) : err;
 }
 
 /* -- Dropping ------------------------------------------------------------ */
@@ -265,7 +271,7 @@ static enum err read_range(const struct writing *writing,
                            struct resume_page *page,
                            size_t *others)
 {
-    struct maker maker = {
+    struct page_builder page_builder = {
         .engine = writing->engine,
         .page = page,
         .piece = writing->piece,
@@ -276,13 +282,13 @@ static enum err read_range(const struct writing *writing,
     const struct identity nobody = {VALUE_NONE, VALUE_NONE};
     enum err err = scope_key_new(SCOPE_SPACE,
                                  nobody,
-                                 &maker.scope_keys[SCOPE_SPACE],
+                                 &page_builder.scope_keys[SCOPE_SPACE],
                                  writing->detail);
     if (err == ERR_OK) {
-        err = maker_add_rows(&maker, after, last);
+        err = page_builder_add_rows(&page_builder, after, last);
     }
-    *others = maker.others;
-    maker_release(&maker);
+    *others = page_builder.others;
+    page_builder_release(&page_builder);
     return err;
 }
 

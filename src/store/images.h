@@ -5,18 +5,19 @@
  * copies of the unchanged part, each of the rows of up to IMAGE_ACTIONS
  * neighbours, so that a page reads one image instead of many rows.
  *
- *   I1  The rows are the source of truth. An image is removed in the SQL
- *       transaction that changes, adds or removes a row that it represents; so
- *       no image ever contradicts the rows.
- *   I2  Runs are not in an image: a run with the same read set writes the same
- *       single row as ever, and touches no image.
- *   I3  Images of a piece do not overlap. Where there is none, the rows are
- *       read: an image may be missing at any time, which costs only time.
- *   I4  An image contains only rows of space scope and of the piece's
- *       generation that are consistent; a range with rows of a user or a
- *       session has none.
- *   I5  Images are written when no caller waits: when the engine is closed, and
- *       when rows are collected. */
+ *   images-1  The rows are the source of truth. An image is removed in the SQL
+ *             transaction that changes, adds or removes a row that it
+ *             represents; so no image ever contradicts the rows.
+ *   images-2  Runs are not in an image: a run with the same read set writes the
+ *             same single row as ever, and touches no image.
+ *   images-3  Images of a piece do not overlap. Where there is none, the rows
+ *             are read: an image may be missing at any time, which costs only
+ *             time.
+ *   images-4  An image contains only rows of space scope and of the piece's
+ *             generation that are consistent; a range with rows of a user or a
+ *             session has none.
+ *   images-5  Images are written when no caller waits: when the engine is
+ *             closed, and when rows are collected. */
 
 #ifndef STORE_IMAGES_H
 #define STORE_IMAGES_H
@@ -34,9 +35,9 @@ enum {
 
 /* The static part of a page: from images, and between them from rows. Counts
  * the rows for images_write_noted. */
-MUST_CHECK enum err images_add_static(struct maker *maker);
+MUST_CHECK enum err images_add_static(struct page_builder *page_builder);
 
-/* I1: the row of that action is about to change. */
+/* images-1: the row of that action is about to change. */
 MUST_CHECK enum err images_drop(struct engine *engine,
                                 uint64_t piece,
                                 uint64_t action,

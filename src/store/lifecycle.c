@@ -1,4 +1,5 @@
-/* Load, ask the machine, update if the status is unchanged (S1 to S3). */
+/* Load, ask the machine, update if the status is unchanged (lifecycle-1 to
+ * lifecycle-3). */
 
 #include "store/lifecycle.h"
 
@@ -177,7 +178,7 @@ static enum err environment_set_status(struct change *change,
 
 /* -- The outcome --------------------------------------------------------- */
 
-/* S2. */
+/* lifecycle-2. */
 static void explain(struct change *change)
 {
     struct lifecycle_result *result = change->result;

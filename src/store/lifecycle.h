@@ -5,14 +5,15 @@
  * = ? AND status = ?, writes the result together with the columns that belong
  * to the event: all in one immediate transaction.
  *
- *   S1  A status changes by an edge of its table and in no other way. No other
- *       code has SQL that writes one (tools/tidy).
- *   S2  An event that does not apply leaves the row unchanged, byte for byte,
- *       causes no notification, and is explained in the log: id, event, reason,
- *       detail.
- *   S3  If the row no longer has the status that it was loaded with, nothing is
- *       written: a conflict. The same holds for a destroy that a thread
- *       prevents, because that condition is part of the statement.
+ *   lifecycle-1  A status changes by an edge of its table and in no other way.
+ *                No other code has SQL that writes one (tools/tidy).
+ *   lifecycle-2  An event that does not apply leaves the row unchanged, byte
+ *                for byte, causes no notification, and is explained in the log:
+ *                id, event, reason, detail.
+ *   lifecycle-3  If the row no longer has the status that it was loaded with,
+ *                nothing is written: a conflict. The same holds for a destroy
+ *                that a thread prevents, because that condition is part of the
+ *                statement.
  *
  * Not here: which event to report, and how to react to the outcome. */
 

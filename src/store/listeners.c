@@ -21,7 +21,7 @@ void database_listen(struct database *database, bool listens)
     if (database->lock.fd >= 0) {
         (void)fcntl(database->lock.fd, F_OFD_SETLK, &listener);
     }
-    ran_hear(&database->ran, listens);
+    run_ring_hear(&database->run_ring, listens);
 }
 
 /* If an exclusive lock is impossible, there is another listener. */

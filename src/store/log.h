@@ -9,10 +9,10 @@
  * loser reads what the winner wrote and decides again. An append may also end
  * without an answer; then the engine reads the log to find out.
  *
- *   L1  Records are numbered 1, 2, 3, ...; a record never changes.
- *   L2  A record that was appended is found by log_read from then on.
- *   L3  After a fence, appends under an older epoch are refused for ever, so
- *       that a server that was declared dead cannot come back and write. */
+ *   log-1  Records are numbered 1, 2, 3, ...; a record never changes.
+ *   log-2  A record that was appended is found by log_read from then on.
+ *   log-3  After a fence, appends under an older epoch are refused for ever, so
+ *          that a server that was declared dead cannot come back and write. */
 
 #ifndef STORE_LOG_H
 #define STORE_LOG_H
@@ -24,14 +24,14 @@ enum log_outcome {
     LOG_APPENDED,
     LOG_CONFLICT, /* another record has this number */
     LOG_UNKNOWN,  /* no answer: it may be there or not */
-    LOG_FENCED,   /* L3 */
+    LOG_FENCED,   /* log-3 */
     LOG_FAILED,   /* certainly not appended; *detail has the reason */
 };
 
 /* One record as stored in the log. */
 struct log_record {
     uint64_t number;
-    struct value record;     /* effects.h */
+    struct value record;     /* commit_record.h */
     unsigned char chain[32]; /* over all records up to this one */
 };
 

@@ -11,7 +11,7 @@
 
 struct log_memory {
     VEC(struct log_record) records;
-    uint64_t epoch; /* L3: handles of older epochs are fenced */
+    uint64_t epoch; /* log-3: handles of older epochs are fenced */
 };
 
 /* Faults of the next appends of a handle, for tests. */

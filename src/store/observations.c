@@ -404,8 +404,9 @@ static enum err write_action(struct taking *taking,
 /* `seq` of UINT64_MAX: nothing is known any more.
  *
  * A run that was recorded as failed because its commit had no verdict yet is
- * reported again in a batch when it has one: that is no other run (P3 of
- * sched/persistence.h), and neither is a batch that arrives twice. */
+ * reported again in a batch when it has one: that is no other run
+ * (persistence-3 of sched/persistence.h), and neither is a batch that arrives
+ * twice. */
 static enum err write_run(struct taking *taking,
                           enum statement statement,
                           uint64_t action,
@@ -445,7 +446,9 @@ static enum err write_run(struct taking *taking,
     query_int(&query, 6, taking->landed);
     (void)query_step(&query);
     if (known && observation->scope == SCOPE_SPACE) {
-        ran_note(&taking->engine->database.ran, taking->piece->number, action);
+        run_ring_note(&taking->engine->database.run_ring,
+                      taking->piece->number,
+                      action);
     }
     return query_end(&query, taking->detail);
 }
@@ -615,7 +618,7 @@ static enum err update_action(struct taking *taking,
 
 static enum err take(struct taking *taking,
                      uint64_t seq,
-                     enum observation_fate *fate)
+                     enum observation_outcome *outcome)
 {
     const struct observation *observation = taking->observation;
     uint64_t fingerprint = 0;
@@ -625,7 +628,7 @@ static enum err take(struct taking *taking,
         return err;
     }
     if (taking->piece->generation > observation->generation) {
-        *fate = OBSERVATION_SUPERSEDED;
+        *outcome = OBSERVATION_SUPERSEDED;
         return ERR_OK;
     }
     err = find_action(taking, &action);
@@ -633,7 +636,7 @@ static enum err take(struct taking *taking,
         (action == NULL || !same_sets(taking, action))) {
         /* It ran, and nobody knows what it read: what is in the rows is of a
          * run before that. */
-        *fate = OBSERVATION_SET_UNKNOWN;
+        *outcome = OBSERVATION_SET_UNKNOWN;
         return action == NULL ? ERR_OK
                               : update_run(taking, action->number, UINT64_MAX);
     }
@@ -651,16 +654,16 @@ static enum err take(struct taking *taking,
  * reason to refuse a commit: they are repaired, or all removed. */
 static enum err take_in_any_case(struct taking *taking,
                                  uint64_t seq,
-                                 enum observation_fate *fate)
+                                 enum observation_outcome *outcome)
 {
-    enum err err = take(taking, seq, fate);
+    enum err err = take(taking, seq, outcome);
     for (int i = 0; UNLIKELY(err == ERR_STORE) && i < OBSERVED_MENDINGS; i++) {
-        err = observed_mend(taking->engine, i, taking->detail);
+        err = observed_repair(taking->engine, i, taking->detail);
         if (err == ERR_OK) {
             taking->cache = observed_cache(taking->engine);
             taking->piece = NULL;
-            *fate = OBSERVATION_KEPT;
-            err = take(taking, seq, fate);
+            *outcome = OBSERVATION_KEPT;
+            err = take(taking, seq, outcome);
         }
     }
     return err;
@@ -695,12 +698,12 @@ enum err observations_take(struct engine *engine,
                            const struct commit *commit,
                            struct value principal,
                            uint64_t seq,
-                           enum observation_fate *fate,
+                           enum observation_outcome *outcome,
                            struct err_detail *detail)
 {
     const struct observation *observation = commit->observation;
     struct taking taking;
-    *fate = OBSERVATION_KEPT;
+    *outcome = OBSERVATION_KEPT;
     enum err err =
         taking_begin(&taking, engine, commit, observation, principal, detail);
     taking.landed = seq;
@@ -710,7 +713,7 @@ enum err observations_take(struct engine *engine,
         err = take_in_any_case(&taking,
                                basis->given && basis->seq < seq ? basis->seq
                                                                 : seq,
-                               fate);
+                               outcome);
     }
     value_unref(taking.scope_key);
     return err;
@@ -856,7 +859,7 @@ static enum err load_stored(struct taking *taking,
 static enum err check_reads(struct taking *taking,
                             uint64_t session,
                             const checked_list *list,
-                            enum observation_fate *fate)
+                            enum observation_outcome *outcome)
 {
     const struct observed_basis *basis = &taking->observation->basis;
     for (size_t i = 0; i < list->count; i++) {
@@ -879,7 +882,7 @@ static enum err check_reads(struct taking *taking,
             err = conflict_find(taking->engine, &query, &seq, taking->detail);
         }
         if (err != ERR_OK || seq != 0) {
-            *fate = seq != 0 ? OBSERVATION_STALE : *fate;
+            *outcome = seq != 0 ? OBSERVATION_STALE : *outcome;
             return err;
         }
     }
@@ -891,13 +894,13 @@ enum err observations_take_alone(struct engine *engine,
                                  const struct observation *observation,
                                  struct value principal,
                                  uint64_t session,
-                                 enum observation_fate *fate,
+                                 enum observation_outcome *outcome,
                                  struct err_detail *detail)
 {
     struct taking taking;
     checked_list list = {0};
     bool whole = true;
-    *fate = OBSERVATION_KEPT;
+    *outcome = OBSERVATION_KEPT;
     enum err err =
         taking_begin(&taking, engine, commit, observation, principal, detail);
     /* Most come while nothing else has landed: then there is nothing to
@@ -906,11 +909,11 @@ enum err observations_take_alone(struct engine *engine,
         err = observation->has_places ? add_given(&taking, &list)
                                       : load_stored(&taking, &list, &whole);
         if (err == ERR_OK && whole) {
-            err = check_reads(&taking, session, &list, fate);
+            err = check_reads(&taking, session, &list, outcome);
         }
     }
-    if (err == ERR_OK && *fate == OBSERVATION_KEPT) {
-        err = take_in_any_case(&taking, engine->seq, fate);
+    if (err == ERR_OK && *outcome == OBSERVATION_KEPT) {
+        err = take_in_any_case(&taking, engine->seq, outcome);
     }
     checked_release(&list);
     value_unref(taking.scope_key);

@@ -19,13 +19,17 @@
  * document sees it. So compaction can make a clean action dirty, never the
  * other way round.
  *
- *   R1  An action's rows change in the SQL transaction of the commit that its
- *       observation came with, or in that of its batch.
- *   R2  A run with the same set and the same fingerprints writes one row.
- *   R3  What is missing, damaged or of another generation is unknown.
- *   R4  The rows are not part of the records (effects.h): a store that was
- *       built from records knows no action, which is always correct, and
- *       another server of the same log may know less than this one.
+ *   observations-1  An action's rows change in the SQL transaction of the
+ *                   commit that its observation came with, or in that of its
+ *                   batch.
+ *   observations-2  A run with the same set and the same fingerprints writes
+ *                   one row.
+ *   observations-3  What is missing, damaged or of another generation is
+ *                   unknown.
+ *   observations-4  The rows are not part of the records (commit_record.h): a
+ *                   store that was built from records knows no action, which is
+ *                   always correct, and another server of the same log may know
+ *                   less than this one.
  *
  * Reads in other spaces are judged there (engine_changed_above). A *mirror* in
  * the file of the space that is read helps to find those readers; it is a hint,
@@ -82,9 +86,9 @@ struct changed_read {
     uint64_t changed; /* result: the newest change above the given seq, or 0 */
 };
 
-/* For reads from other spaces (proto/resume.h, Q2): which of them have changed
- * above `seq`? SEQUENCE if `seq` is beyond the head: then it is of another
- * history, and says nothing. BRANCH_UNKNOWN; faults. */
+/* For reads from other spaces (proto/resume.h, resume-2): which of them have
+ * changed above `seq`? SEQUENCE if `seq` is beyond the head: then it is of
+ * another history, and says nothing. BRANCH_UNKNOWN; faults. */
 MUST_CHECK enum err engine_changed_above(struct engine *engine,
                                          struct value branch,
                                          uint64_t seq,
@@ -136,13 +140,13 @@ MUST_CHECK enum err engine_pieces_to_wake(struct engine *engine,
  * process; and whether another engine on it does. An engine that does not
  * listen pays nothing. */
 void engine_listen(struct engine *engine, bool listens);
-bool engine_has_company(const struct engine *engine);
+bool engine_has_peers(const struct engine *engine);
 
-/* Whether other engines have run something since the last engine_ran. */
-bool engine_ran_is_waiting(const struct engine *engine);
+/* Whether other engines have run something since the last engine_take_runs. */
+bool engine_runs_are_waiting(const struct engine *engine);
 
 /* Borrowed for the call; must not call the engine. `seq` is the watermark. */
-typedef void engine_ran_fn(void *ctx,
+typedef void engine_run_fn(void *ctx,
                            struct value branch,
                            uint64_t seq,
                            struct observation *observation);
@@ -152,11 +156,11 @@ typedef void engine_ran_fn(void *ctx,
  * order of numbers. Inconsistent rows are left out. This is news: an engine
  * that missed some gets everything that was proved at `since` or later, which
  * may include its own runs. Between engine_read_begin and _end. */
-MUST_CHECK enum err engine_ran(struct engine *engine,
-                               uint64_t since,
-                               engine_ran_fn *ran,
-                               void *ctx,
-                               struct err_detail *detail);
+MUST_CHECK enum err engine_take_runs(struct engine *engine,
+                                     uint64_t since,
+                                     engine_run_fn *run_ring,
+                                     void *ctx,
+                                     struct err_detail *detail);
 
 /* -- Mirrors ------------------------------------------------------------- */
 
@@ -246,7 +250,7 @@ MUST_CHECK enum err engine_repair_observations(struct engine *engine,
 
 /* -- Internal to this directory ------------------------------------------ */
 
-struct effects;
+struct commit_record;
 
 /* Stores the observation of a commit that landed at `seq`, for its author.
  * Inside the write transaction. */
@@ -254,7 +258,7 @@ MUST_CHECK enum err observations_take(struct engine *engine,
                                       const struct commit *commit,
                                       struct value principal,
                                       uint64_t seq,
-                                      enum observation_fate *fate,
+                                      enum observation_outcome *outcome,
                                       struct err_detail *detail);
 
 /* The same if admission has dropped the observation: the rows describe an
@@ -272,7 +276,7 @@ MUST_CHECK enum err observations_take_alone(
     const struct observation *observation,
     struct value principal,
     uint64_t session,
-    enum observation_fate *fate,
+    enum observation_outcome *outcome,
     struct err_detail *detail);
 
 /* Drops the caches of the rows; or only if they are too large. */

@@ -14,11 +14,11 @@
 /* -- Runs ---------------------------------------------------------------- */
 
 /* The columns of a run; false if they are inconsistent. */
-static bool read_run(struct maker *maker,
+static bool read_run(struct page_builder *page_builder,
                      struct query *query,
                      struct resume_action *action)
 {
-    struct resume_page *page = maker->page;
+    struct resume_page *page = page_builder->page;
     /* Mostly there is neither. */
     const struct text none = {"", 0};
     const struct text error =
@@ -31,7 +31,7 @@ static bool read_run(struct maker *maker,
                                                      action->watermark,
                                                      error,
                                                      elsewhere) ||
-        action->watermark > maker->engine->seq ||
+        action->watermark > page_builder->engine->seq ||
         (action->watermark == 0 && query_is_null(query, 0))) {
         return false;
     }
@@ -48,17 +48,17 @@ static bool read_run(struct maker *maker,
 }
 
 /* The run of each action, if they are far apart. */
-static enum err get_runs(struct maker *maker)
+static enum err get_runs(struct page_builder *page_builder)
 {
     enum err err = ERR_OK;
-    VEC_FOREACH (&maker->page->actions, action) {
+    VEC_FOREACH (&page_builder->page->actions, action) {
         struct query query =
-            query_begin(&maker->engine->database, STATEMENT_RUN_GET);
+            query_begin(&page_builder->engine->database, STATEMENT_RUN_GET);
         query_int(&query, 1, action->number);
-        if (!query_step(&query) || !read_run(maker, &query, action)) {
+        if (!query_step(&query) || !read_run(page_builder, &query, action)) {
             action->state = RESUME_UNKNOWN;
         }
-        err = query_end(&query, maker->detail);
+        err = query_end(&query, page_builder->detail);
         if (err != ERR_OK) {
             break;
         }
@@ -68,13 +68,13 @@ static enum err get_runs(struct maker *maker)
 
 /* Actions are in the order of their numbers, each once; in a damaged tree they
  * may not be. */
-static enum err check_order(const struct maker *maker)
+static enum err check_order(const struct page_builder *page_builder)
 {
-    uint64_t last = maker->after;
-    VEC_FOREACH (&maker->page->actions, action) {
+    uint64_t last = page_builder->after;
+    VEC_FOREACH (&page_builder->page->actions, action) {
         if (action->number <= last) {
             return err_set(
-                maker->detail,
+                page_builder->detail,
                 ERR_CORRUPT,
                 "the file is damaged: the rows of actions are not in "
                 "order");
@@ -86,9 +86,9 @@ static enum err check_order(const struct maker *maker)
 
 /* Actions that were numbered together are adjacent, and so are their runs. An
  * action without a run is inconsistent. */
-static enum err scan_runs(struct maker *maker)
+static enum err scan_runs(struct page_builder *page_builder)
 {
-    struct resume_page *page = maker->page;
+    struct resume_page *page = page_builder->page;
     const size_t count = page->actions.count;
     if (count == 0) {
         return ERR_OK;
@@ -96,10 +96,10 @@ static enum err scan_runs(struct maker *maker)
     const uint64_t first = page->actions.at[0].number;
     const uint64_t last = page->actions.at[count - 1].number;
     if ((last - first) / 4 > count) {
-        return get_runs(maker);
+        return get_runs(page_builder);
     }
     struct query query =
-        query_begin(&maker->engine->database, STATEMENT_RUN_ROWS);
+        query_begin(&page_builder->engine->database, STATEMENT_RUN_ROWS);
     query_int(&query, 1, first);
     query_int(&query, 2, last);
     size_t at = 0;
@@ -110,7 +110,7 @@ static enum err scan_runs(struct maker *maker)
         }
         if (at < count && page->actions.at[at].number == number) {
             struct resume_action *action = &page->actions.at[at++];
-            if (!read_run(maker, &query, action)) {
+            if (!read_run(page_builder, &query, action)) {
                 action->state = RESUME_UNKNOWN;
             }
         }
@@ -118,19 +118,20 @@ static enum err scan_runs(struct maker *maker)
     for (; at < count; at++) {
         page->actions.at[at].state = RESUME_UNKNOWN;
     }
-    return query_end(&query, maker->detail);
+    return query_end(&query, page_builder->detail);
 }
 
 /* -- The whole page ------------------------------------------------------ */
 
-static void set_scope_keys(struct maker *maker, struct identity identity)
+static void set_scope_keys(struct page_builder *page_builder,
+                           struct identity identity)
 {
     for (unsigned i = 0; i < SCOPES; i++) {
         if (scope_key_new((enum scope)i,
                           identity,
-                          &maker->scope_keys[i],
+                          &page_builder->scope_keys[i],
                           NULL) != ERR_OK) {
-            maker->scope_keys[i] = VALUE_NONE;
+            page_builder->scope_keys[i] = VALUE_NONE;
         }
     }
 }
@@ -141,7 +142,7 @@ enum err resume_page_of_piece(struct engine *engine,
                               struct resume_page *page,
                               struct err_detail *detail)
 {
-    struct maker maker = {
+    struct page_builder page_builder = {
         .engine = engine,
         .page = page,
         .piece = piece,
@@ -151,40 +152,41 @@ enum err resume_page_of_piece(struct engine *engine,
         .detail = detail,
     };
     *page = (struct resume_page){.seq = engine->seq};
-    enum err err = maker_add_rows(&maker, after, INT64_MAX);
+    enum err err = page_builder_add_rows(&page_builder, after, INT64_MAX);
     if (err == ERR_OK) {
-        err = check_order(&maker);
+        err = check_order(&page_builder);
     }
     if (err == ERR_OK) {
-        err = scan_runs(&maker);
+        err = scan_runs(&page_builder);
     }
-    maker_release(&maker);
+    page_builder_release(&page_builder);
     return err;
 }
 
 /* The piece of a query. *found is false if there is nothing to list. */
-static enum err find_piece(struct maker *maker,
+static enum err find_piece(struct page_builder *page_builder,
                            const struct resume_query *query,
                            bool *found)
 {
     struct observed_piece *piece = NULL;
     *found = false;
-    maker->branch = engine_branch(maker->engine, query->branch);
-    if (maker->branch == NULL) {
-        return engine_unknown_branch(query->branch, maker->detail);
+    page_builder->branch = engine_branch(page_builder->engine, query->branch);
+    if (page_builder->branch == NULL) {
+        return engine_unknown_branch(query->branch, page_builder->detail);
     }
-    const enum err err = observed_piece_find(maker->engine,
-                                             maker->branch,
+    const enum err err = observed_piece_find(page_builder->engine,
+                                             page_builder->branch,
                                              query->piece,
                                              &piece,
-                                             maker->detail);
+                                             page_builder->detail);
     if (err != ERR_OK || piece == NULL) {
         return err;
     }
-    maker->page->generation = piece->generation;
-    if (piece->generation == query->generation && maker->branch->active) {
-        maker->piece = piece->number;
-        set_scope_keys(maker, query->identity);
+    page_builder->page->generation = piece->generation;
+    if (piece->generation == query->generation &&
+        page_builder->branch->active) {
+        page_builder->piece = piece->number;
+        set_scope_keys(page_builder, query->identity);
         *found = true;
     }
     return ERR_OK;
@@ -195,7 +197,7 @@ static enum err resume(struct engine *engine,
                        struct resume_page *page,
                        struct err_detail *detail)
 {
-    struct maker maker = {
+    struct page_builder page_builder = {
         .engine = engine,
         .page = page,
         .generation = query->generation,
@@ -206,20 +208,20 @@ static enum err resume(struct engine *engine,
         .detail = detail,
     };
     bool found;
-    enum err err = find_piece(&maker, query, &found);
+    enum err err = find_piece(&page_builder, query, &found);
     if (err == ERR_OK && found) {
-        err = images_add_static(&maker);
+        err = images_add_static(&page_builder);
         if (err == ERR_OK) {
-            err = check_order(&maker);
+            err = check_order(&page_builder);
         }
         if (err == ERR_OK) {
-            err = scan_runs(&maker);
+            err = scan_runs(&page_builder);
         }
         if (err == ERR_OK) {
-            err = maker_derive(&maker);
+            err = page_builder_derive(&page_builder);
         }
     }
-    maker_release(&maker);
+    page_builder_release(&page_builder);
     return err;
 }
 
@@ -242,18 +244,20 @@ static enum err count_actions(struct engine *engine,
                               struct err_detail *detail)
 {
     struct resume_page page = {0};
-    struct maker maker = {.engine = engine, .page = &page, .detail = detail};
+    struct page_builder page_builder = {.engine = engine,
+                                        .page = &page,
+                                        .detail = detail};
     bool found;
-    enum err err = find_piece(&maker, query, &found);
+    enum err err = find_piece(&page_builder, query, &found);
     if (err == ERR_OK && found) {
         struct query counting =
             query_begin(&engine->database, STATEMENT_ACTION_COUNT_LISTED);
-        query_int(&counting, 1, maker.piece);
+        query_int(&counting, 1, page_builder.piece);
         query_int(&counting, 2, query->after);
         query_int(&counting, 3, query->generation);
         for (unsigned i = 0; i < SCOPES; i++) {
-            if (!value_is_absent(maker.scope_keys[i])) {
-                query_string(&counting, 4 + (int)i, maker.scope_keys[i]);
+            if (!value_is_absent(page_builder.scope_keys[i])) {
+                query_string(&counting, 4 + (int)i, page_builder.scope_keys[i]);
             } else {
                 query_null(&counting, 4 + (int)i);
             }
@@ -261,7 +265,7 @@ static enum err count_actions(struct engine *engine,
         *count = query_step(&counting) ? query_get_int(&counting, 0) : 0;
         err = query_end(&counting, detail);
     }
-    maker_release(&maker);
+    page_builder_release(&page_builder);
     return err;
 }
 

@@ -7,10 +7,10 @@
  * or missing row is detected when the action is listed. The checksums do not
  * protect against deliberate manipulation.
  *
- *   U1  The cache equals what the current transaction would read (as for
- *       documents and sessions).
- *   U2  The number in an edge is that of its place times PLACE_KINDS, plus the
- *       kind. */
+ *   observed-1  The cache equals what the current transaction would read (as
+ *               for documents and sessions).
+ *   observed-2  The number in an edge is that of its place times PLACE_KINDS,
+ *               plus the kind. */
 
 #ifndef STORE_OBSERVED_H
 #define STORE_OBSERVED_H
@@ -181,8 +181,8 @@ enum {
 /* Rows prevent others from being written: the first attempt removes what is
  * inconsistent, the second everything. Inside a write transaction; drops the
  * caches. */
-MUST_CHECK enum err observed_mend(struct engine *engine,
-                                  int attempt,
-                                  struct err_detail *detail);
+MUST_CHECK enum err observed_repair(struct engine *engine,
+                                    int attempt,
+                                    struct err_detail *detail);
 
 #endif

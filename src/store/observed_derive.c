@@ -21,7 +21,7 @@ struct read_document {
 };
 
 struct derivation {
-    struct maker *maker;
+    struct page_builder *page_builder;
     struct number_table hashes; /* of documents, to their indexes */
     VEC(struct read_document) at;
     uint32_t *next;     /* one per place: 1 + another of the same document */
@@ -46,7 +46,7 @@ static bool is_document(const struct derivation *derivation,
     if (index >= derivation->at.count) {
         return false;
     }
-    const struct resume_page *page = derivation->maker->page;
+    const struct resume_page *page = derivation->page_builder->page;
     const struct target *target =
         &page->places.at[derivation->at.at[index].first].target;
     return target->scope == scope && same_text(value_text(&target->id), id);
@@ -79,7 +79,7 @@ static uint32_t find_document(struct derivation *derivation,
 /* Every place of this space, by its document. */
 static void index_documents(struct derivation *derivation)
 {
-    const struct resume_page *page = derivation->maker->page;
+    const struct resume_page *page = derivation->page_builder->page;
     vec_make_room(&derivation->at, page->places.count);
     number_table_reserve(&derivation->hashes, page->places.count);
     for (uint32_t i = 0; i < page->places.count; i++) {
@@ -103,7 +103,7 @@ static void index_documents(struct derivation *derivation)
 /* Per document, the watermark of the reader that has seen least. */
 static void set_floors(struct derivation *derivation)
 {
-    const struct resume_page *page = derivation->maker->page;
+    const struct resume_page *page = derivation->page_builder->page;
     VEC_FOREACH (&page->actions, action) {
         if (action->state != RESUME_CLEAN) {
             continue;
@@ -128,7 +128,7 @@ static void note_landed(struct derivation *derivation,
                         uint64_t seq)
 {
     enum scope scope = SCOPE_SPACE;
-    if (!maker_own_scope(derivation->maker, scope_key, &scope)) {
+    if (!page_builder_own_scope(derivation->page_builder, scope_key, &scope)) {
         return;
     }
     uint32_t index = derivation->guess;
@@ -154,9 +154,9 @@ static void note_change(void *ctx, const struct engine_change *change)
  * of those are visible. */
 static enum err scan_heads(struct derivation *derivation)
 {
-    struct maker *maker = derivation->maker;
+    struct page_builder *page_builder = derivation->page_builder;
     struct query query =
-        query_begin(&maker->engine->database, STATEMENT_DOCUMENT_HEADS);
+        query_begin(&page_builder->engine->database, STATEMENT_DOCUMENT_HEADS);
     query_int(&query, 1, derivation->after);
     while (query_step(&query)) {
         note_landed(derivation,
@@ -164,16 +164,16 @@ static enum err scan_heads(struct derivation *derivation)
                     query_get_text(&query, 1),
                     query_get_int(&query, 2));
     }
-    return query_end(&query, maker->detail);
+    return query_end(&query, page_builder->detail);
 }
 
 /* The number of the last document, which is at least their count. */
-static enum err last_document(struct maker *maker, uint64_t *out)
+static enum err last_document(struct page_builder *page_builder, uint64_t *out)
 {
     struct query query =
-        query_begin(&maker->engine->database, STATEMENT_DOCUMENT_LAST);
+        query_begin(&page_builder->engine->database, STATEMENT_DOCUMENT_LAST);
     *out = query_step(&query) ? query_get_int(&query, 0) : 0;
-    return query_end(&query, maker->detail);
+    return query_end(&query, page_builder->detail);
 }
 
 /* Which documents may have changed: from the commits since then; if those are
@@ -181,8 +181,8 @@ static enum err last_document(struct maker *maker, uint64_t *out)
  * has, by looking up each of its own. */
 static enum err find_candidates(struct derivation *derivation)
 {
-    struct maker *maker = derivation->maker;
-    struct engine *engine = maker->engine;
+    struct page_builder *page_builder = derivation->page_builder;
+    struct engine *engine = page_builder->engine;
     const size_t count = derivation->at.count;
     uint64_t all = 0;
     if ((engine->seq - derivation->after) * SCAN_COMMITS <= count) {
@@ -191,9 +191,9 @@ static enum err find_candidates(struct derivation *derivation)
                               engine->seq,
                               note_change,
                               derivation,
-                              maker->detail);
+                              page_builder->detail);
     }
-    const enum err err = last_document(maker, &all);
+    const enum err err = last_document(page_builder, &all);
     if (err != ERR_OK) {
         return err;
     }
@@ -210,15 +210,16 @@ static enum err find_candidates(struct derivation *derivation)
 static enum err derive_document(struct derivation *derivation,
                                 const struct read_document *read)
 {
-    struct maker *maker = derivation->maker;
+    struct page_builder *page_builder = derivation->page_builder;
     struct document *document = NULL;
-    const struct target *target = &maker->page->places.at[read->first].target;
-    enum err err = document_find(maker->engine,
-                                 maker->branch,
-                                 maker->scope_keys[target->scope],
+    const struct target *target =
+        &page_builder->page->places.at[read->first].target;
+    enum err err = document_find(page_builder->engine,
+                                 page_builder->branch,
+                                 page_builder->scope_keys[target->scope],
                                  target->id,
                                  &document,
-                                 maker->detail);
+                                 page_builder->detail);
     if (err != ERR_OK) {
         return err;
     }
@@ -229,24 +230,24 @@ static enum err derive_document(struct derivation *derivation,
         const uint32_t place = next - 1;
         for (unsigned kind = READ_DEEP; kind <= READ_SHAPE; kind++) {
             const struct newest_change one = {
-                .path = maker->page->places.at[place].path,
+                .path = page_builder->page->places.at[place].path,
                 .kind = (enum read_kind)kind,
             };
             vec_push(&reads, one);
         }
-        maker->page->places.at[place].touched =
+        page_builder->page->places.at[place].touched =
             document->head_seq > read->floor;
         vec_push(&places, place);
         next = derivation->next[place];
     }
-    err = conflict_newest(maker->engine,
+    err = conflict_newest(page_builder->engine,
                           document,
                           derivation->after,
                           reads.at,
                           reads.count,
-                          maker->detail);
+                          page_builder->detail);
     for (size_t i = 0; err == ERR_OK && i < reads.count; i++) {
-        maker->page->places.at[places.at[i / 2]].changed[i % 2] =
+        page_builder->page->places.at[places.at[i / 2]].changed[i % 2] =
             reads.at[i].seq;
     }
     vec_release(&reads);
@@ -277,11 +278,11 @@ static void judge_actions(const struct resume_page *page)
     }
 }
 
-enum err maker_derive(struct maker *maker)
+enum err page_builder_derive(struct page_builder *page_builder)
 {
-    struct resume_page *page = maker->page;
-    struct derivation derivation = {.maker = maker,
-                                    .after = maker->engine->seq};
+    struct resume_page *page = page_builder->page;
+    struct derivation derivation = {.page_builder = page_builder,
+                                    .after = page_builder->engine->seq};
     VEC_FOREACH (&page->actions, action) {
         if (action->state == RESUME_CLEAN &&
             action->watermark < derivation.after) {
@@ -289,7 +290,7 @@ enum err maker_derive(struct maker *maker)
         }
     }
     enum err err = ERR_OK;
-    if (derivation.after < maker->engine->seq) {
+    if (derivation.after < page_builder->engine->seq) {
         const size_t bytes =
             mem_array_size(page->places.count, 2 * sizeof *derivation.next);
         derivation.next = bytes > 0 ? mem_alloc_zero(bytes) : NULL;

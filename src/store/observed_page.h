@@ -6,8 +6,9 @@
  * image or from rows. Then the last run of each action is added. Then dirtiness
  * is derived.
  *
- *   M1  The actions of a page are in the order of their numbers.
- *   M2  A place occurs once per range; it may occur again in another range. */
+ *   observed-page-1  The actions of a page are in the order of their numbers.
+ *   observed-page-2  A place occurs once per range; it may occur again in
+ *                    another range. */
 
 #ifndef STORE_OBSERVED_PAGE_H
 #define STORE_OBSERVED_PAGE_H
@@ -48,7 +49,7 @@ void number_table_clear(struct number_table *table);
 void number_table_release(struct number_table *table);
 
 /* A page being made. */
-struct maker {
+struct page_builder {
     struct engine *engine;
     struct branch *branch;
     struct resume_page *page;
@@ -77,7 +78,7 @@ struct maker {
     struct path *path; /* that it is, a reference */
 };
 
-void maker_release(struct maker *maker);
+void page_builder_release(struct page_builder *page_builder);
 
 static inline bool same_text(struct text a, struct text b)
 {
@@ -86,19 +87,19 @@ static inline bool same_text(struct text a, struct text b)
 }
 
 /* The scope of a key of this author; false for any other key. */
-bool maker_own_scope(const struct maker *maker,
-                     struct text key,
-                     enum scope *out);
+bool page_builder_own_scope(const struct page_builder *page_builder,
+                            struct text key,
+                            enum scope *out);
 
 /* Adds the actions with numbers above `after` and up to `last`, from the rows,
  * as far as there is room. Inconsistent ones are UNKNOWN, the others CLEAN, and
  * nothing is known of their runs. */
-MUST_CHECK enum err maker_add_rows(struct maker *maker,
-                                   uint64_t after,
-                                   uint64_t last);
+MUST_CHECK enum err page_builder_add_rows(struct page_builder *page_builder,
+                                          uint64_t after,
+                                          uint64_t last);
 
 /* Which of the CLEAN ones are dirty, or have failed. */
-MUST_CHECK enum err maker_derive(struct maker *maker);
+MUST_CHECK enum err page_builder_derive(struct page_builder *page_builder);
 
 /* The next actions of a piece, of all scopes and generations; inconsistent ones
  * are UNKNOWN, and nothing else is decided. Inside a transaction, and from the

@@ -75,13 +75,13 @@ void number_table_release(struct number_table *table)
 
 /* -- Actions ------------------------------------------------------------- */
 
-bool maker_own_scope(const struct maker *maker,
-                     struct text key,
-                     enum scope *out)
+bool page_builder_own_scope(const struct page_builder *page_builder,
+                            struct text key,
+                            enum scope *out)
 {
     for (unsigned i = 0; i < SCOPES; i++) {
-        if (!value_is_absent(maker->scope_keys[i]) &&
-            same_text(key, value_text(&maker->scope_keys[i]))) {
+        if (!value_is_absent(page_builder->scope_keys[i]) &&
+            same_text(key, value_text(&page_builder->scope_keys[i]))) {
             *out = (enum scope)i;
             return true;
         }
@@ -91,39 +91,42 @@ bool maker_own_scope(const struct maker *maker,
 
 /* The index of a fingerprint among the page's codes: there are few, and
  * consecutive rows often have the same. RESUME_NONE if there is none. */
-static enum err find_code(struct maker *maker, uint64_t number, uint32_t *out)
+static enum err find_code(struct page_builder *page_builder,
+                          uint64_t number,
+                          uint32_t *out)
 {
-    size_t at = maker->last_code;
-    if (at >= maker->code_numbers.count ||
-        maker->code_numbers.at[at] != number) {
-        for (at = 0; at < maker->code_numbers.count; at++) {
-            if (maker->code_numbers.at[at] == number) {
+    size_t at = page_builder->last_code;
+    if (at >= page_builder->code_numbers.count ||
+        page_builder->code_numbers.at[at] != number) {
+        for (at = 0; at < page_builder->code_numbers.count; at++) {
+            if (page_builder->code_numbers.at[at] == number) {
                 break;
             }
         }
     }
-    if (at == maker->code_numbers.count) {
+    if (at == page_builder->code_numbers.count) {
         struct resume_code code;
         bool found = false;
-        const enum err err = observed_fingerprint_get(maker->engine,
+        const enum err err = observed_fingerprint_get(page_builder->engine,
                                                       number,
                                                       &code,
                                                       &found,
-                                                      maker->detail);
+                                                      page_builder->detail);
         if (err != ERR_OK || !found) {
             *out = RESUME_NONE;
             return err;
         }
-        vec_push(&maker->code_numbers, number);
-        vec_push(&maker->codes, (uint32_t)maker->page->codes.count);
-        vec_push(&maker->page->codes, code);
+        vec_push(&page_builder->code_numbers, number);
+        vec_push(&page_builder->codes,
+                 (uint32_t)page_builder->page->codes.count);
+        vec_push(&page_builder->page->codes, code);
     }
-    maker->last_code = at;
-    *out = maker->codes.at[at];
+    page_builder->last_code = at;
+    *out = page_builder->codes.at[at];
     return ERR_OK;
 }
 
-static bool read_gates(struct maker *maker,
+static bool read_gates(struct page_builder *page_builder,
                        struct text text,
                        struct resume_action *action,
                        struct gate_config *gates)
@@ -134,13 +137,13 @@ static bool read_gates(struct maker *maker,
     if (!observed_gates_read(text, gates)) {
         return false;
     }
-    action->gates = (uint32_t)maker->page->gates.count;
-    vec_push(&maker->page->gates, *gates);
+    action->gates = (uint32_t)page_builder->page->gates.count;
+    vec_push(&page_builder->page->gates, *gates);
     return true;
 }
 
 /* One row, of this piece's generation and this author. */
-static enum err read_action(struct maker *maker,
+static enum err read_action(struct page_builder *page_builder,
                             struct query *query,
                             uint64_t generation,
                             struct text scope_key,
@@ -148,7 +151,7 @@ static enum err read_action(struct maker *maker,
 {
     struct observed_action row = {
         .number = action->number,
-        .piece = maker->piece,
+        .piece = page_builder->piece,
         .generation = generation,
         .fingerprint = query_get_int(query, 5),
     };
@@ -157,9 +160,13 @@ static enum err read_action(struct maker *maker,
                  observed_bytes(query, 6, &row.sets, sizeof row.sets) &&
                  kind <= ACTION_HANDLER;
     row.kind = whole ? (enum action_kind)kind : ACTION_COMPUTATION;
-    whole = read_gates(maker, query_get_text(query, 7), action, &row.gates) &&
+    whole = read_gates(page_builder,
+                       query_get_text(query, 7),
+                       action,
+                       &row.gates) &&
             whole;
-    const enum err err = find_code(maker, row.fingerprint, &action->code);
+    const enum err err =
+        find_code(page_builder, row.fingerprint, &action->code);
     whole = whole && action->code != RESUME_NONE;
     action->action = row.name;
     action->kind = (uint8_t)row.kind;
@@ -170,15 +177,17 @@ static enum err read_action(struct maker *maker,
         .stored = query_get_int(query, 8),
         .row = observed_row_sum(&row, scope_key),
     };
-    vec_push(&maker->sums, sums);
+    vec_push(&page_builder->sums, sums);
     return err;
 }
 
-static enum err scan_actions(struct maker *maker, uint64_t after, uint64_t last)
+static enum err scan_actions(struct page_builder *page_builder,
+                             uint64_t after,
+                             uint64_t last)
 {
     struct query query =
-        query_begin(&maker->engine->database, STATEMENT_ACTION_ROWS);
-    query_int(&query, 1, maker->piece);
+        query_begin(&page_builder->engine->database, STATEMENT_ACTION_ROWS);
+    query_int(&query, 1, page_builder->piece);
     query_int(&query, 2, after);
     query_int(&query, 3, last);
     enum err err = ERR_OK;
@@ -192,55 +201,63 @@ static enum err scan_actions(struct maker *maker, uint64_t after, uint64_t last)
         enum scope scope = SCOPE_SPACE;
         const uint64_t generation = query_get_int(&query, 1);
         const struct text scope_key = query_get_text(&query, 3);
-        if (maker->page->actions.count == maker->limit) {
-            maker->page->more = true;
+        if (page_builder->page->actions.count == page_builder->limit) {
+            page_builder->page->more = true;
             break;
         }
-        if (!maker->all && generation != maker->generation) {
+        if (!page_builder->all && generation != page_builder->generation) {
             continue;
         }
-        if (maker->all || maker_own_scope(maker, scope_key, &scope)) {
+        if (page_builder->all ||
+            page_builder_own_scope(page_builder, scope_key, &scope)) {
             action.scope = (uint8_t)scope;
-            err = read_action(maker, &query, generation, scope_key, &action);
-            vec_push(&maker->page->actions, action);
+            err = read_action(page_builder,
+                              &query,
+                              generation,
+                              scope_key,
+                              &action);
+            vec_push(&page_builder->page->actions, action);
         } else {
-            maker->others++;
+            page_builder->others++;
         }
     }
-    const enum err ended = query_end(&query, maker->detail);
+    const enum err ended = query_end(&query, page_builder->detail);
     return err != ERR_OK ? err : ended;
 }
 
 /* -- Edges --------------------------------------------------------------- */
 
 /* The index of a place in the page. */
-static uint32_t find_place(struct maker *maker, uint64_t number)
+static uint32_t find_place(struct page_builder *page_builder, uint64_t number)
 {
-    struct number_slot *slot = number_table_slot(&maker->numbers, number);
+    struct number_slot *slot =
+        number_table_slot(&page_builder->numbers, number);
     if (slot->number == 0) {
         *slot = (struct number_slot){
             number,
-            (uint32_t)maker->place_numbers.count,
+            (uint32_t)page_builder->place_numbers.count,
         };
-        maker->numbers.count++;
-        vec_push(&maker->place_numbers, number);
+        page_builder->numbers.count++;
+        vec_push(&page_builder->place_numbers, number);
     }
-    return (uint32_t)maker->first_place + slot->index;
+    return (uint32_t)page_builder->first_place + slot->index;
 }
 
 /* Both scans are in the order of actions. */
-static enum err scan_edges(struct maker *maker, uint64_t after, uint64_t last)
+static enum err scan_edges(struct page_builder *page_builder,
+                           uint64_t after,
+                           uint64_t last)
 {
-    struct resume_page *page = maker->page;
+    struct resume_page *page = page_builder->page;
     const size_t count = page->actions.count;
     struct query query =
-        query_begin(&maker->engine->database, STATEMENT_EDGE_ROWS);
-    query_int(&query, 1, maker->piece);
+        query_begin(&page_builder->engine->database, STATEMENT_EDGE_ROWS);
+    query_int(&query, 1, page_builder->piece);
     query_int(&query, 2, after);
     query_int(&query, 3, last);
-    size_t at = maker->first_action;
+    size_t at = page_builder->first_action;
     vec_make_room(&page->indexes, page->indexes.count + (count - at) * 2);
-    number_table_reserve(&maker->numbers, count - at);
+    number_table_reserve(&page_builder->numbers, count - at);
     page->actions.at[at].places = (uint32_t)page->indexes.count;
     while (at < count && query_step(&query)) {
         const uint64_t number = query_get_int(&query, 0);
@@ -252,43 +269,45 @@ static enum err scan_edges(struct maker *maker, uint64_t after, uint64_t last)
         }
         if (at < count && page->actions.at[at].number == number) {
             const uint64_t edge = query_get_int(&query, 1);
-            const uint32_t place = find_place(maker, edge / PLACE_KINDS);
+            const uint32_t place = find_place(page_builder, edge / PLACE_KINDS);
             vec_push(&page->indexes,
                      place * PLACE_KINDS + (uint32_t)(edge % PLACE_KINDS));
             page->actions.at[at].place_count++;
         }
     }
-    return query_end(&query, maker->detail);
+    return query_end(&query, page_builder->detail);
 }
 
 /* -- Places -------------------------------------------------------------- */
 
-static bool read_path(struct maker *maker, struct text text, struct path **out)
+static bool read_path(struct page_builder *page_builder,
+                      struct text text,
+                      struct path **out)
 {
-    const struct text last = {buf_text(&maker->last_path),
-                              maker->last_path.length};
-    if (maker->path == NULL || !same_text(text, last)) {
-        path_unref(maker->path);
-        maker->path = NULL;
-        if (path_read_stored(&maker->engine->paths,
+    const struct text last = {buf_text(&page_builder->last_path),
+                              page_builder->last_path.length};
+    if (page_builder->path == NULL || !same_text(text, last)) {
+        path_unref(page_builder->path);
+        page_builder->path = NULL;
+        if (path_read_stored(&page_builder->engine->paths,
                              text.at,
                              text.length,
-                             &maker->path,
+                             &page_builder->path,
                              NULL) != ERR_OK) {
             return false;
         }
-        buf_clear(&maker->last_path);
-        buf_append(&maker->last_path, text.at, text.length);
+        buf_clear(&page_builder->last_path);
+        buf_append(&page_builder->last_path, text.at, text.length);
     }
-    *out = path_ref(maker->path);
+    *out = path_ref(page_builder->path);
     return true;
 }
 
 /* A row of the table of places, which the page may need. */
-static void read_place(struct maker *maker, struct query *query)
+static void read_place(struct page_builder *page_builder, struct query *query)
 {
     struct number_slot *slot =
-        number_table_slot(&maker->numbers, query_get_int(query, 4));
+        number_table_slot(&page_builder->numbers, query_get_int(query, 4));
     if (slot->number == 0) {
         return; /* another piece's */
     }
@@ -297,10 +316,10 @@ static void read_place(struct maker *maker, struct query *query)
     const struct text id = query_get_text(query, 2);
     const struct text path = query_get_text(query, 3);
     struct resume_place *place =
-        &maker->page->places.at[maker->first_place + slot->index];
+        &page_builder->page->places.at[page_builder->first_place + slot->index];
     enum scope own = SCOPE_SPACE;
-    bool valid = maker_own_scope(maker, scope, &own);
-    if (maker->all) {
+    bool valid = page_builder_own_scope(page_builder, scope, &own);
+    if (page_builder->all) {
         struct identity identity = {VALUE_NONE, VALUE_NONE};
         struct value key = value_string_new(scope.at, scope.length);
         valid = scope_key_read(key, &own, &identity, NULL) == ERR_OK;
@@ -308,58 +327,60 @@ static void read_place(struct maker *maker, struct query *query)
         value_unref(identity.session);
         value_unref(key);
     }
-    if (!valid || !read_path(maker, path, &place->path)) {
+    if (!valid || !read_path(page_builder, path, &place->path)) {
         return;
     }
     place->target.scope = own;
     place->target.id = value_string_new(id.at, id.length);
     place->space = space.length > 0 ? value_string_new(space.at, space.length)
                                     : VALUE_NONE;
-    maker->place_sums.at[slot->index] =
+    page_builder->place_sums.at[slot->index] =
         observed_address_sum(space, scope, id, path);
 }
 
-static enum err get_places(struct maker *maker)
+static enum err get_places(struct page_builder *page_builder)
 {
     enum err err = ERR_OK;
-    for (size_t i = 0; err == ERR_OK && i < maker->place_numbers.count; i++) {
+    for (size_t i = 0; err == ERR_OK && i < page_builder->place_numbers.count;
+         i++) {
         struct query query =
-            query_begin(&maker->engine->database, STATEMENT_PLACE_GET);
-        query_int(&query, 1, maker->place_numbers.at[i]);
+            query_begin(&page_builder->engine->database, STATEMENT_PLACE_GET);
+        query_int(&query, 1, page_builder->place_numbers.at[i]);
         if (query_step(&query)) {
-            read_place(maker, &query);
+            read_place(page_builder, &query);
         }
-        err = query_end(&query, maker->detail);
+        err = query_end(&query, page_builder->detail);
     }
     return err;
 }
 
 /* The places of a piece were mostly created together, so they are adjacent. */
-static enum err scan_places(struct maker *maker)
+static enum err scan_places(struct page_builder *page_builder)
 {
-    const size_t count = maker->place_numbers.count;
+    const size_t count = page_builder->place_numbers.count;
     uint64_t first = UINT64_MAX;
     uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint64_t number = maker->place_numbers.at[i];
+        const uint64_t number = page_builder->place_numbers.at[i];
         first = number < first ? number : first;
         last = number > last ? number : last;
     }
-    vec_make_room(&maker->page->places, maker->first_place + count);
-    vec_make_room(&maker->place_sums, count);
+    vec_make_room(&page_builder->page->places,
+                  page_builder->first_place + count);
+    vec_make_room(&page_builder->place_sums, count);
     for (size_t i = 0; i < count; i++) {
         const struct resume_place empty = {0};
-        vec_push(&maker->page->places, empty);
-        vec_push(&maker->place_sums, 0);
+        vec_push(&page_builder->page->places, empty);
+        vec_push(&page_builder->place_sums, 0);
     }
     if (count == 0) {
         return ERR_OK;
     }
     if ((last - first) / 4 > count) {
-        return get_places(maker);
+        return get_places(page_builder);
     }
     struct query query =
-        query_begin(&maker->engine->database, STATEMENT_PLACE_RANGE);
+        query_begin(&page_builder->engine->database, STATEMENT_PLACE_RANGE);
     query_int(&query, 1, first);
     query_int(&query, 2, last);
     uint64_t next = first;
@@ -369,28 +390,31 @@ static enum err scan_places(struct maker *maker)
             break;
         }
         next = number + 1;
-        read_place(maker, &query);
+        read_place(page_builder, &query);
     }
-    return query_end(&query, maker->detail);
+    return query_end(&query, page_builder->detail);
 }
 
 /* Whether the rows of each action are consistent (observed.h). */
-static void compare_sums(struct maker *maker)
+static void compare_sums(struct page_builder *page_builder)
 {
-    const struct resume_page *page = maker->page;
-    for (size_t i = 0; i < maker->sums.count; i++) {
+    const struct resume_page *page = page_builder->page;
+    for (size_t i = 0; i < page_builder->sums.count; i++) {
         struct resume_action *action =
-            &page->actions.at[maker->first_action + i];
-        const struct resume_sums *sums = &maker->sums.at[i];
+            &page->actions.at[page_builder->first_action + i];
+        const struct resume_sums *sums = &page_builder->sums.at[i];
         uint64_t edges = 0;
         bool whole = true;
         for (uint32_t j = 0; j < action->place_count; j++) {
             const uint32_t index = page->indexes.at[action->places + j];
-            const size_t place = resume_index_place(index) - maker->first_place;
-            const uint64_t edge = maker->place_numbers.at[place] * PLACE_KINDS +
-                                  (uint64_t)resume_index_kind(index);
-            whole = whole && maker->place_sums.at[place] != 0;
-            edges += observed_edge_sum(edge, maker->place_sums.at[place]);
+            const size_t place =
+                resume_index_place(index) - page_builder->first_place;
+            const uint64_t edge =
+                page_builder->place_numbers.at[place] * PLACE_KINDS +
+                (uint64_t)resume_index_kind(index);
+            whole = whole && page_builder->place_sums.at[place] != 0;
+            edges +=
+                observed_edge_sum(edge, page_builder->place_sums.at[place]);
         }
         if (!whole || sums->stored != observed_action_sum(sums->row, edges)) {
             action->state = RESUME_UNKNOWN;
@@ -400,40 +424,43 @@ static void compare_sums(struct maker *maker)
 
 /* -- The whole range ----------------------------------------------------- */
 
-enum err maker_add_rows(struct maker *maker, uint64_t after, uint64_t last)
+enum err page_builder_add_rows(struct page_builder *page_builder,
+                               uint64_t after,
+                               uint64_t last)
 {
-    maker->first_action = maker->page->actions.count;
-    maker->first_place = maker->page->places.count;
-    maker->others = 0;
-    number_table_clear(&maker->numbers);
-    vec_clear(&maker->place_numbers);
-    vec_clear(&maker->place_sums);
-    vec_clear(&maker->sums);
-    enum err err = scan_actions(maker, after, last);
-    if (err != ERR_OK || maker->page->actions.count == maker->first_action) {
+    page_builder->first_action = page_builder->page->actions.count;
+    page_builder->first_place = page_builder->page->places.count;
+    page_builder->others = 0;
+    number_table_clear(&page_builder->numbers);
+    vec_clear(&page_builder->place_numbers);
+    vec_clear(&page_builder->place_sums);
+    vec_clear(&page_builder->sums);
+    enum err err = scan_actions(page_builder, after, last);
+    if (err != ERR_OK ||
+        page_builder->page->actions.count == page_builder->first_action) {
         return err;
     }
-    err = scan_edges(maker, after, last);
+    err = scan_edges(page_builder, after, last);
     if (err == ERR_OK) {
-        err = scan_places(maker);
+        err = scan_places(page_builder);
     }
     if (err == ERR_OK) {
-        compare_sums(maker);
+        compare_sums(page_builder);
     }
     return err;
 }
 
-void maker_release(struct maker *maker)
+void page_builder_release(struct page_builder *page_builder)
 {
     for (unsigned i = 0; i < SCOPES; i++) {
-        value_unref(maker->scope_keys[i]);
+        value_unref(page_builder->scope_keys[i]);
     }
-    number_table_release(&maker->numbers);
-    vec_release(&maker->place_numbers);
-    vec_release(&maker->place_sums);
-    vec_release(&maker->sums);
-    vec_release(&maker->code_numbers);
-    vec_release(&maker->codes);
-    buf_release(&maker->last_path);
-    path_unref(maker->path);
+    number_table_release(&page_builder->numbers);
+    vec_release(&page_builder->place_numbers);
+    vec_release(&page_builder->place_sums);
+    vec_release(&page_builder->sums);
+    vec_release(&page_builder->code_numbers);
+    vec_release(&page_builder->codes);
+    buf_release(&page_builder->last_path);
+    path_unref(page_builder->path);
 }

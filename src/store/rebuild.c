@@ -3,7 +3,7 @@
 #include "store/rebuild.h"
 
 #include "store/documents.h"
-#include "store/mend.h"
+#include "store/repair_text.h"
 #include "store/verify.h"
 #include "store/waiting.h"
 
@@ -107,7 +107,7 @@ static enum err rebuild(struct engine *engine,
                         struct err_detail *detail)
 {
     struct verify_counts found = {0};
-    enum err err = engine_mend(engine, &counts->texts, detail);
+    enum err err = engine_repair_text(engine, &counts->texts, detail);
     if (err == ERR_OK) {
         err = look(engine, findings, &found, detail);
     }

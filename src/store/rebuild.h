@@ -6,11 +6,11 @@
  * indexes follow from the rows alone. A row that disagrees is rewritten; a
  * snapshot that disagrees is removed, which costs only time.
  *
- *   W1  Nothing is rebuilt from an invalid history: the result would be
- *       something that never existed, and would look sound. (verify.h says what
- *       is wrong; restore a backup.)
- *   W2  The history itself is never changed, except for texts that are not
- *       UTF-8, which no reader accepts (mend.h).
+ *   rebuild-1  Nothing is rebuilt from an invalid history: the result would be
+ *              something that never existed, and would look sound. (verify.h
+ *              says what is wrong; restore a backup.)
+ *   rebuild-2  The history itself is never changed, except for texts that are
+ *              not UTF-8, which no reader accepts (repair_text.h).
  *
  * Records of runs are not part of this: see engine_repair_observations, which
  * comes afterwards, because dirtiness is derived from the rows of documents. */

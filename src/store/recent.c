@@ -60,7 +60,7 @@ void recent_add_commit(struct engine *engine,
     }
 }
 
-/* R3. */
+/* recent-3. */
 static struct recent *recent_of(struct engine *engine)
 {
     if (UNLIKELY(engine->recent == NULL)) {
@@ -170,7 +170,8 @@ static enum err load_writes(struct engine *engine,
     return query_end(&rows, detail);
 }
 
-/* R3. Afterwards `since` is not above `after`, unless there is no room. */
+/* recent-3. Afterwards `since` is not above `after`, unless there is no
+ * room. */
 static enum err reach_down(struct engine *engine,
                            struct document *document,
                            uint64_t after,
@@ -211,7 +212,7 @@ enum err recent_are_all_of(struct engine *engine,
     if (after < engine->horizon) {
         return ERR_OK; /* there a revision stands for others as well */
     }
-    if (writes == NULL) { /* R3 */
+    if (writes == NULL) { /* recent-3 */
         writes = mem_alloc_zero(sizeof *writes);
         writes->since = document->head_seq;
         document->recent = writes;

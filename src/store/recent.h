@@ -5,12 +5,14 @@
  * the latest are cached: the seq of a commit by session and local seq, and the
  * writers of a document, from its head downwards.
  *
- *   R1  The cache equals what the current transaction would read. It is dropped
- *       with the other caches (engine_forget).
- *   R2  New entries replace old ones: what is not found here is in the rows.
- *   R3  Nothing is cached of a document, or of commits, before the first query:
- *       most documents are never queried. A query that reaches below the cache
- *       loads the rows in between, so that the next one finds them. */
+ *   recent-1  The cache equals what the current transaction would read. It is
+ *             dropped with the other caches (engine_forget).
+ *   recent-2  New entries replace old ones: what is not found here is in the
+ *             rows.
+ *   recent-3  Nothing is cached of a document, or of commits, before the first
+ *             query: most documents are never queried. A query that reaches
+ *             below the cache loads the rows in between, so that the next one
+ *             finds them. */
 
 #ifndef STORE_RECENT_H
 #define STORE_RECENT_H

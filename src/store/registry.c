@@ -1,5 +1,5 @@
 /* Rows of threads and environments, and the transactions around them. No status
- * of an existing row is written here (R2). */
+ * of an existing row is written here (registry-2). */
 
 #include "store/registry.h"
 

@@ -5,14 +5,15 @@
  * So a computation reads a status like any other data, and runs when it
  * changes. "lifecycle:counts" has the number of each status.
  *
- *   R1  A row and its document change in one SQL transaction: a reader sees
- *       both or neither.
- *   R2  Only store/lifecycle.h writes the status of an existing row. This file
- *       creates and removes rows, and writes the other columns.
- *   R3  Listeners are notified after a change was committed, once, in the order
- *       of the changes.
- *   R4  The rows belong to this file. They are not in the records of the
- *       engine, so a registry cannot be combined with a log.
+ *   registry-1  A row and its document change in one SQL transaction: a reader
+ *               sees both or neither.
+ *   registry-2  Only store/lifecycle.h writes the status of an existing row.
+ *               This file creates and removes rows, and writes the other
+ *               columns.
+ *   registry-3  Listeners are notified after a change was committed, once, in
+ *               the order of the changes.
+ *   registry-4  The rows belong to this file. They are not in the records of
+ *               the engine, so a registry cannot be combined with a log.
  *
  * Every change happens between registry_begin and registry_end. A status in a
  * row is a name; an unknown one means that the file is damaged.
@@ -44,7 +45,7 @@ struct registry_change {
 struct registry_options {
     /* Where an event that does not apply is explained (base/log.h), or NULL. */
     const struct log *log;
-    /* R3; may begin a transaction of its own. */
+    /* registry-3; may begin a transaction of its own. */
     void (*on_change)(void *ctx, const struct registry_change *change);
     /* Called between loading a row and writing its status, for tests. */
     void (*after_load)(void *ctx);
@@ -69,8 +70,8 @@ MUST_CHECK enum err registry_open(struct registry *registry,
 void registry_close(struct registry *registry);
 
 /* A write transaction. registry_end commits if `err` is OK, rolls back
- * otherwise, and returns the outcome (database.h); R3. `detail` is not NULL in
- * any function that changes something. */
+ * otherwise, and returns the outcome (database.h); registry-3. `detail` is not
+ * NULL in any function that changes something. */
 MUST_CHECK enum err registry_begin(struct registry *registry,
                                    uint64_t now_ms,
                                    struct err_detail *detail);
@@ -242,7 +243,8 @@ struct registry_move {
     int to;
 };
 
-/* Writes the document of a row as the row is now (R1), or removes it. */
+/* Writes the document of a row as the row is now (registry-1), or removes
+ * it. */
 MUST_CHECK enum err registry_publish(struct registry *registry,
                                      const struct lifecycle_machine *machine,
                                      const char *id,

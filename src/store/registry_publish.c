@@ -1,4 +1,4 @@
-/* Rows as documents: what a computation can read of the registry (R1).
+/* Rows as documents: what a computation can read of the registry (registry-1).
  *
  * Each change of a row is a commit of the registry's own session inside the
  * caller's transaction: the document as a whole, and the two counts that

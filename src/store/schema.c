@@ -134,8 +134,8 @@ static const char *const migrations[SCHEMA_VERSION] = {
     "  PRIMARY KEY(mirror, edge)) WITHOUT ROWID;"
     "CREATE INDEX mirror_by_place ON mirror_edge(edge);",
 
-    /* To explain runs (runs.h): how often it ran, the watermark of the run
-     * before, and the commit of the last one. */
+    /* To explain runs (run_history.h): how often it ran, the watermark of the
+     * run before, and the commit of the last one. */
     "ALTER TABLE run ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE run ADD COLUMN before INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE run ADD COLUMN landed INTEGER NOT NULL DEFAULT 0;",

@@ -12,7 +12,7 @@
 /* A write of the record being bound, and its number. */
 struct binding {
     struct engine *engine;
-    struct effects_write *write;
+    struct record_write *write;
     size_t number;
     struct err_detail *detail;
 };
@@ -35,7 +35,7 @@ static enum err bind_applied(const struct binding *binding,
                              const struct patch *patch,
                              struct value base)
 {
-    struct effects_write *write = binding->write;
+    struct record_write *write = binding->write;
     struct err_detail why = {0};
     trace_list traces = {0};
     vec_reserve(&traces, patch->ops.count + 1);
@@ -64,7 +64,7 @@ static enum err bind_applied(const struct binding *binding,
 static enum err bind_patch(const struct binding *binding)
 {
     struct engine *engine = binding->engine;
-    struct effects_write *write = binding->write;
+    struct record_write *write = binding->write;
     struct document *document = write->document;
     struct patch patch = {0};
     struct value base = document->staged;
@@ -79,10 +79,10 @@ static enum err bind_patch(const struct binding *binding)
         return err;
     }
     if (patch_read(write->data, &engine->paths, &patch, &why) != ERR_OK) {
-        return effects_bad_write(binding->number,
-                                 "data",
-                                 why.text,
-                                 binding->detail);
+        return commit_record_bad_write(binding->number,
+                                       "data",
+                                       why.text,
+                                       binding->detail);
     }
     err = bind_applied(binding, &patch, base);
     write->result_bytes =
@@ -96,7 +96,7 @@ static enum err bind_patch(const struct binding *binding)
 static enum err bind_write(const struct binding *binding, struct branch *branch)
 {
     struct engine *engine = binding->engine;
-    struct effects_write *write = binding->write;
+    struct record_write *write = binding->write;
     enum err err = document_find(engine,
                                  branch,
                                  write->scope_key,
@@ -122,18 +122,18 @@ static enum err bind_write(const struct binding *binding, struct branch *branch)
 
 /* A local seq of a session is used once. */
 static enum err check_number(struct engine *engine,
-                             const struct effects *effects,
+                             const struct commit_record *commit_record,
                              struct err_detail *detail)
 {
     uint64_t session = 0;
     enum err err =
-        engine_session(engine, effects->session, false, &session, detail);
+        engine_session(engine, commit_record->session, false, &session, detail);
     if (err != ERR_OK || session == 0) {
         return err;
     }
     struct query query = query_begin(&engine->database, STATEMENT_COMMIT_FIND);
     query_int(&query, 1, session);
-    query_int(&query, 2, effects->local_seq);
+    query_int(&query, 2, commit_record->local_seq);
     const bool used = query_step(&query);
     err = query_end(&query, detail);
     return err != ERR_OK || !used
@@ -141,20 +141,20 @@ static enum err check_number(struct engine *engine,
                : err_set(detail,
                          ERR_CORRUPT,
                          "a record's localSeq %llu belongs to another commit",
-                         (unsigned long long)effects->local_seq);
+                         (unsigned long long)commit_record->local_seq);
 }
 
 static enum err bind_commit(struct engine *engine,
-                            struct effects *effects,
+                            struct commit_record *commit_record,
                             struct branch *branch,
                             struct err_detail *detail)
 {
-    enum err err = check_number(engine, effects, detail);
+    enum err err = check_number(engine, commit_record, detail);
     engine->stamp++;
-    for (size_t i = 0; err == ERR_OK && i < effects->writes.count; i++) {
+    for (size_t i = 0; err == ERR_OK && i < commit_record->writes.count; i++) {
         const struct binding binding = {
             engine,
-            &effects->writes.at[i],
+            &commit_record->writes.at[i],
             i,
             detail,
         };
@@ -164,49 +164,51 @@ static enum err bind_commit(struct engine *engine,
 }
 
 static enum err bind_fork(struct engine *engine,
-                          const struct effects *effects,
+                          const struct commit_record *commit_record,
                           struct err_detail *detail)
 {
-    const struct branch *parent = engine_branch(engine, effects->parent);
-    if (engine_branch(engine, effects->branch) != NULL) {
+    const struct branch *parent = engine_branch(engine, commit_record->parent);
+    if (engine_branch(engine, commit_record->branch) != NULL) {
         return err_set(detail, ERR_SEQUENCE, "the branch already exists");
     }
-    return parent != NULL ? engine_check_fork(engine,
-                                              effects->branch,
-                                              parent,
-                                              effects->fork_seq,
-                                              detail)
-                          : engine_unknown_branch(effects->parent, detail);
+    return parent != NULL
+               ? engine_check_fork(engine,
+                                   commit_record->branch,
+                                   parent,
+                                   commit_record->fork_seq,
+                                   detail)
+               : engine_unknown_branch(commit_record->parent, detail);
 }
 
 enum err sequence_bind(struct engine *engine,
-                       struct effects *effects,
+                       struct commit_record *commit_record,
                        struct err_detail *detail)
 {
-    if (effects->record != engine->record + 1 ||
-        (effects->kind == EFFECTS_COMMIT && effects->seq != engine->seq + 1)) {
+    if (commit_record->record != engine->record + 1 ||
+        (commit_record->kind == RECORD_COMMIT &&
+         commit_record->seq != engine->seq + 1)) {
         return err_set(detail,
                        ERR_SEQUENCE,
                        "record %llu does not follow record %llu",
-                       (unsigned long long)effects->record,
+                       (unsigned long long)commit_record->record,
                        (unsigned long long)engine->record);
     }
-    effects_complete(effects);
-    if (effects->kind == EFFECTS_FORK) {
-        return bind_fork(engine, effects, detail);
+    commit_record_complete(commit_record);
+    if (commit_record->kind == RECORD_FORK) {
+        return bind_fork(engine, commit_record, detail);
     }
-    struct branch *branch = engine_branch(engine, effects->branch);
+    struct branch *branch = engine_branch(engine, commit_record->branch);
     if (branch == NULL) {
-        return engine_unknown_branch(effects->branch, detail);
+        return engine_unknown_branch(commit_record->branch, detail);
     }
     if (!branch->active ||
-        (branch->number == 0 && effects->kind == EFFECTS_CLOSE)) {
+        (branch->number == 0 && commit_record->kind == RECORD_CLOSE)) {
         return err_set(detail,
                        ERR_BRANCH_CLOSED,
                        "a record's branch is deleted, or cannot be deleted");
     }
-    return effects->kind == EFFECTS_COMMIT
-               ? bind_commit(engine, effects, branch, detail)
+    return commit_record->kind == RECORD_COMMIT
+               ? bind_commit(engine, commit_record, branch, detail)
                : ERR_OK;
 }
 
@@ -219,16 +221,17 @@ static enum err apply_record(void *ctx, const struct log_record *record)
 {
     struct catch_up *catch_up = ctx;
     struct engine *engine = catch_up->engine;
-    struct effects effects;
-    enum err err = effects_read(record->record, &effects, catch_up->detail);
+    struct commit_record commit_record;
+    enum err err =
+        commit_record_read(record->record, &commit_record, catch_up->detail);
     if (err != ERR_OK) {
         return err;
     }
-    err = sequence_bind(engine, &effects, catch_up->detail);
+    err = sequence_bind(engine, &commit_record, catch_up->detail);
     if (err == ERR_OK) {
-        err = effects_apply(engine, &effects, catch_up->detail);
+        err = commit_record_apply(engine, &commit_record, catch_up->detail);
     }
-    effects_release(&effects);
+    commit_record_release(&commit_record);
     if (err == ERR_OK &&
         memcmp(record->chain, engine->chain.bytes, sizeof record->chain) != 0) {
         err = err_set(catch_up->detail,
@@ -294,14 +297,15 @@ static enum err resolve_unknown(struct engine *engine,
 }
 
 static enum err append_record(struct engine *engine,
-                              const struct effects *effects,
+                              const struct commit_record *commit_record,
                               enum log_outcome *outcome,
                               struct err_detail *detail)
 {
     struct commit_log *log = engine->options.log;
-    struct log_record record = {.number = effects->record};
-    record.record = effects_write(effects);
-    const struct digest chain = effects_chain(engine->chain, effects);
+    struct log_record record = {.number = commit_record->record};
+    record.record = record_write(commit_record);
+    const struct digest chain =
+        commit_record_chain(engine->chain, commit_record);
     memcpy(record.chain, chain.bytes, sizeof record.chain);
     *outcome = log->append(log, &record, detail);
     enum err err = ERR_OK;
@@ -313,14 +317,15 @@ static enum err append_record(struct engine *engine,
 }
 
 enum err sequence_land(struct engine *engine,
-                       const struct effects *effects,
+                       const struct commit_record *commit_record,
                        bool *landed,
                        struct err_detail *detail)
 {
     enum log_outcome outcome = LOG_APPENDED;
     *landed = false;
     if (engine->options.log != NULL) {
-        const enum err err = append_record(engine, effects, &outcome, detail);
+        const enum err err =
+            append_record(engine, commit_record, &outcome, detail);
         if (err != ERR_OK) {
             return err;
         }
@@ -328,7 +333,7 @@ enum err sequence_land(struct engine *engine,
     switch (outcome) {
     case LOG_APPENDED:
         *landed = true;
-        return effects_apply(engine, effects, detail);
+        return commit_record_apply(engine, commit_record, detail);
     case LOG_CONFLICT:
         return sequence_catch_up(engine, detail);
     case LOG_FENCED:

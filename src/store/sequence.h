@@ -9,7 +9,7 @@
 #ifndef STORE_SEQUENCE_H
 #define STORE_SEQUENCE_H
 
-#include "store/effects.h"
+#include "store/commit_record.h"
 
 /* Applies the records of the log that the rows lack. Inside a write
  * transaction. CORRUPT if the log and the rows have different histories. */
@@ -19,7 +19,7 @@ MUST_CHECK enum err sequence_catch_up(struct engine *engine,
 /* *landed is false if another record took the place: the rows have caught up
  * with it, and the caller decides again. Errors: FENCED, faults. */
 MUST_CHECK enum err sequence_land(struct engine *engine,
-                                  const struct effects *effects,
+                                  const struct commit_record *commit_record,
                                   bool *landed,
                                   struct err_detail *detail);
 
@@ -27,7 +27,7 @@ MUST_CHECK enum err sequence_land(struct engine *engine,
  * have made of them: SEQUENCE if it is not the next one, PROTOCOL and CORRUPT
  * as engine_apply. */
 MUST_CHECK enum err sequence_bind(struct engine *engine,
-                                  struct effects *effects,
+                                  struct commit_record *commit_record,
                                   struct err_detail *detail);
 
 #endif

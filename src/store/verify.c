@@ -99,32 +99,33 @@ static enum err count_revisions(struct verify *verify, uint64_t *out)
 static enum err check_record(void *ctx, const struct history_record *record)
 {
     struct verify *verify = ctx;
-    const struct effects *effects = record->effects;
-    if (effects->record != verify->record + 1) {
+    const struct commit_record *commit_record = record->commit_record;
+    if (commit_record->record != verify->record + 1) {
         differs(verify,
                 "record %llu follows record %llu",
-                (unsigned long long)effects->record,
+                (unsigned long long)commit_record->record,
                 (unsigned long long)verify->record);
     }
-    if (effects->kind == EFFECTS_COMMIT) {
-        if (effects->seq != verify->seq + 1) {
+    if (commit_record->kind == RECORD_COMMIT) {
+        if (commit_record->seq != verify->seq + 1) {
             differs(verify,
                     "commit %llu follows commit %llu",
-                    (unsigned long long)effects->seq,
+                    (unsigned long long)commit_record->seq,
                     (unsigned long long)verify->seq);
         }
-        verify->seq = effects->seq;
+        verify->seq = commit_record->seq;
         verify->counts->commits++;
-        verify->counts->revisions += effects->writes.count;
+        verify->counts->revisions += commit_record->writes.count;
     }
-    const struct digest chain = effects_chain(verify->chain, effects);
+    const struct digest chain =
+        commit_record_chain(verify->chain, commit_record);
     if (memcmp(chain.bytes, record->chain.bytes, sizeof chain.bytes) != 0) {
         differs(verify,
                 "the digest chain breaks at record %llu: it or an earlier "
                 "record was changed",
-                (unsigned long long)effects->record);
+                (unsigned long long)commit_record->record);
     }
-    verify->record = effects->record;
+    verify->record = commit_record->record;
     verify->chain = record->chain; /* one message per break */
     return go_on(verify) ? ERR_OK : ERR_BUSY;
 }

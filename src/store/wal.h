@@ -5,13 +5,14 @@
  * log that end transactions, acknowledged commits may be cut off. This file
  * finds them. It reads the log as a file and changes nothing.
  *
- *   W1  A frame belongs to the log if it has the salt of the log's header; a
- *       frame with another salt is left over from before the log was restarted.
- *   W2  One transaction behind the end may be the one that was being written
- *       when a process or the machine stopped, and was never acknowledged. Two
- *       are damage.
- *   W3  A log that was truncated at the end of a transaction looks like a
- *       shorter log: this is not detected. */
+ *   wal-1  A frame belongs to the log if it has the salt of the log's header; a
+ *          frame with another salt is left over from before the log was
+ *          restarted.
+ *   wal-2  One transaction behind the end may be the one that was being written
+ *          when a process or the machine stopped, and was never acknowledged.
+ *          Two are damage.
+ *   wal-3  A log that was truncated at the end of a transaction looks like a
+ *          shorter log: this is not detected. */
 
 #ifndef STORE_WAL_H
 #define STORE_WAL_H

@@ -81,10 +81,10 @@ static int write_again(sqlite3_file *file, sqlite3_int64 from, sqlite3_int64 to)
     return code;
 }
 
-/* B3. Inside a write transaction, so that the WAL is open and there is no other
- * writer. What was synced before is left alone: a part of it may be in the file
- * already, and must not be lost while it is being written. */
-enum err wal_mend(struct database *database, struct err_detail *detail)
+/* database-3. Inside a write transaction, so that the WAL is open and there is
+ * no other writer. What was synced before is left alone: a part of it may be in
+ * the file already, and must not be lost while it is being written. */
+enum err wal_repair(struct database *database, struct err_detail *detail)
 {
     struct wal_state *state = wal_state_of(database);
     sqlite3_file *file = wal_file(database);

@@ -1,5 +1,5 @@
-/* Which part of a database's WAL is durable (B3 of database.h). All calls are
- * made under the write lock. */
+/* Which part of a database's WAL is durable (database-3 of database.h). All
+ * calls are made under the write lock. */
 
 #ifndef STORE_WAL_DURABILITY_H
 #define STORE_WAL_DURABILITY_H
@@ -22,7 +22,7 @@ void wal_note_synced(struct database *database, int frames);
 
 /* Inside a write transaction: after a failed sync, writes what may not be
  * durable again, and syncs it. */
-MUST_CHECK enum err wal_mend(struct database *database,
-                             struct err_detail *detail);
+MUST_CHECK enum err wal_repair(struct database *database,
+                               struct err_detail *detail);
 
 #endif

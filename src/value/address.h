@@ -13,7 +13,7 @@
  * for themselves, everything else is %XX with capital letters), so that ':'
  * splits exactly and '/' never appears.
  *
- *   A1  scope_key_read accepts a key iff scope_key_new makes it. */
+ *   address-1  scope_key_read accepts a key iff scope_key_new makes it. */
 
 #ifndef VALUE_ADDRESS_H
 #define VALUE_ADDRESS_H
@@ -47,7 +47,7 @@ MUST_CHECK enum err scope_key_new(enum scope scope,
                                   struct err_detail *detail);
 
 /* Parses an external key; the parts are new references. SYNTAX unless the key
- * is exactly what scope_key_new makes (A1). */
+ * is exactly what scope_key_new makes (address-1). */
 MUST_CHECK enum err scope_key_read(struct value key,
                                    enum scope *scope,
                                    struct identity *identity,

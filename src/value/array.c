@@ -5,12 +5,12 @@
  * it is. Splitting and joining are the only operations that change the shape;
  * a splice is two splits and two joins.
  *
- *   T1  All leaves are at the same depth; a child is one lower than its
- *       parent; no node is empty.
- *   T2  below[i] == child[i]->count, and count is their sum.
- *   T3  Joining merges or evens out the two nodes at the seam where one of
- *       them is less than half full, so a run of splices cannot leave a tree
- *       of thin nodes.
+ *   array-1  All leaves are at the same depth; a child is one lower than its
+ *            parent; no node is empty.
+ *   array-2  below[i] == child[i]->count, and count is their sum.
+ *   array-3  Joining merges or evens out the two nodes at the seam where one of
+ *            them is less than half full, so a run of splices cannot leave a
+ *            tree of thin nodes.
  *
  * Loops go by level and are bounded by TREE_HEIGHT_MAX. */
 
@@ -370,8 +370,8 @@ static void set_width(struct heap *heap, size_t width)
     }
 }
 
-/* T3: two neighbours of one height. If they fit into one node, *right becomes
- * NULL; if one is less than half full, they share evenly. */
+/* array-3: two neighbours of one height. If they fit into one node, *right
+ * becomes NULL; if one is less than half full, they share evenly. */
 static void even_out(struct heap **left, struct heap **right)
 {
     const unsigned height = (*left)->height;
@@ -503,7 +503,8 @@ struct leaf_splice {
 };
 
 /* Whether a splice stays inside one leaf and leaves enough in it: one that it
- * would make thin is cut out and joined with its neighbours instead (T3). */
+ * would make thin is cut out and joined with its neighbours instead
+ * (array-3). */
 static bool fits_in_leaf(const struct heap *root,
                          uint32_t index,
                          uint32_t removed,
@@ -680,7 +681,7 @@ struct value array_splice_adopt(struct value array,
 
 /* -- Checking ------------------------------------------------------------ */
 
-/* T1 and T2, depth first by an explicit path. */
+/* array-1 and array-2, depth first by an explicit path. */
 bool tree_check(const struct heap *root)
 {
     const struct heap *path[TREE_HEIGHT_MAX + 1];

@@ -3,7 +3,7 @@
  * Reading an element is O(log n) with a base of 16; so is replacing one, and
  * inserting or removing any run of them. Nothing is ever copied beyond the
  * path to the change, and not even that when the caller holds the only
- * reference (V5).
+ * reference (value-5).
  *
  * Unless a function says otherwise, `array` is an array and an index is in
  * range: the caller has validated external input. */

@@ -6,12 +6,12 @@
 #include "base/stack.h"
 #include "value/array.h"
 #include "value/compare.h"
+#include "value/doc_link.h"
 #include "value/index.h"
-#include "value/link.h"
 #include "value/object.h"
 #include "value/utf8.h"
 
-/* V1 to V3 of one handle. */
+/* value-1 to value-3 of one handle. */
 static bool check_leaf(struct value value)
 {
     if (value_is_string(value)) {
@@ -25,7 +25,7 @@ static bool check_leaf(struct value value)
     return value_tag(value) <= TAG_TAGGED;
 }
 
-/* O1 to O3, V4 and the index of one object. */
+/* object-1 to object-3, value-4 and the index of one object. */
 static bool check_object(struct value object)
 {
     struct object_iter iter = object_iter(object);
@@ -62,7 +62,7 @@ static bool check_one(struct value value)
         return check_object(value);
     }
     if (value_tag(value) == TAG_LINK) {
-        return link_state_is_valid(value_tagged_state(value));
+        return doc_link_state_is_valid(value_tagged_state(value));
     }
     return check_leaf(value);
 }

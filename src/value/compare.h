@@ -4,9 +4,9 @@
  * shared parts cost nothing, so comparing a value with a changed copy costs as
  * much as the change. Equal hashes never count as equality.
  *
- *   C1  value_equal(a, b) implies value_hash(a) == value_hash(b), whatever the
- *       internal shapes and the key order of the two.
- *   C2  NaN equals NaN, -0 differs from 0, absent equals only absent. */
+ *   compare-1  value_equal(a, b) implies value_hash(a) == value_hash(b),
+ *              whatever the internal shapes and the key order of the two.
+ *   compare-2  NaN equals NaN, -0 differs from 0, absent equals only absent. */
 
 #ifndef VALUE_COMPARE_H
 #define VALUE_COMPARE_H
@@ -17,8 +17,8 @@
 /* The rest of value_equal, for two values on the heap. */
 bool value_equal_heap(struct value a, struct value b);
 
-/* Values that are not on the heap are equal iff they are the same (V1), and
- * never equal to a heap value. */
+/* Values that are not on the heap are equal iff they are the same (value-1),
+ * and never equal to a heap value. */
 static inline bool value_equal(struct value a, struct value b)
 {
     if (value_is_same(a, b)) {

@@ -5,15 +5,15 @@
  * the difference.
  *
  * Changed paths (docs/spec/values-and-conflicts.md), from the root down:
- *   D1  equal parts: nothing;
- *   D2  one side absent: the path itself, so a document that appears or
- *       disappears is one change at the root, and a key that does is reported
- *       at the key, not at its parent;
- *   D3  two arrays: if their lengths differ, the array's own path; then every
- *       index that both have, recursively;
- *   D4  two objects: every key that both have, recursively;
- *   D5  anything else that is not equal: the path. Links and tagged leaves
- *       have no inside. */
+ *   difference-1  equal parts: nothing;
+ *   difference-2  one side absent: the path itself, so a document that appears
+ *                 or disappears is one change at the root, and a key that does
+ *                 is reported at the key, not at its parent;
+ *   difference-3  two arrays: if their lengths differ, the array's own path;
+ *                 then every index that both have, recursively;
+ *   difference-4  two objects: every key that both have, recursively;
+ *   difference-5  anything else that is not equal: the path. Links and tagged
+ *                 leaves have no inside. */
 
 #ifndef VALUE_DIFFERENCE_H
 #define VALUE_DIFFERENCE_H
@@ -34,7 +34,7 @@ typedef void difference_fn(void *ctx, const struct difference *difference);
 
 /* What the differences are for. */
 enum difference_how {
-    DIFFERENCE_BY_PATH, /* to notify readers: D1 to D5 */
+    DIFFERENCE_BY_PATH, /* to notify readers: difference-1 to difference-5 */
     /* To repeat them one by one, as a patch: arrays of different length are
      * reported at their own path only, and so are objects that a single step
      * could turn into an envelope (value_is_near_envelope). */

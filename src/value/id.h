@@ -5,8 +5,8 @@
  * second one behind, and two runtimes that run the same handler collide instead
  * of duplicating.
  *
- * The digest is BLAKE2b-256 over the canonical text (J2), with a separate key
- * for ids. Unlike value_hash it is stored and never changes. */
+ * The digest is BLAKE2b-256 over the canonical text (json-2), with a separate
+ * key for ids. Unlike value_hash it is stored and never changes. */
 
 #ifndef VALUE_ID_H
 #define VALUE_ID_H

@@ -5,14 +5,14 @@
  * be paired. Of equal keys the last item wins. Integers that do not fit into 64
  * bits become the nearest double; a number beyond the largest double is
  * refused. Links, tagged leaves and the numbers that JSON lacks have the form
- * {"/":{"name@1":state}} (V4).
+ * {"/":{"name@1":state}} (value-4).
  *
- *   J1  json_read(json_write(v)) equals v, in either form, for every v within
- *       the limits.
- *   J2  Values are equal iff their canonical texts are the same bytes. Keys
- *       are sorted by their bytes, numbers have the fewest digits that read
- *       back the same, nothing is escaped that need not be.
- *   J3  No recursion; the depth is bounded by a limit, not by the stack. */
+ *   json-1  json_read(json_write(v)) equals v, in either form, for every v
+ *           within the limits.
+ *   json-2  Values are equal iff their canonical texts are the same bytes. Keys
+ *           are sorted by their bytes, numbers have the fewest digits that read
+ *           back the same, nothing is escaped that need not be.
+ *   json-3  No recursion; the depth is bounded by a limit, not by the stack. */
 
 #ifndef VALUE_JSON_H
 #define VALUE_JSON_H
@@ -60,7 +60,7 @@ MUST_CHECK enum err json_read(const char *text,
 
 enum json_form {
     JSON_AS_GIVEN,  /* keys in insertion order */
-    JSON_CANONICAL, /* J2 */
+    JSON_CANONICAL, /* json-2 */
 };
 
 /* Appends the text of `value`, which is not absent. With an indent of 0 it is

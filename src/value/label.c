@@ -30,7 +30,7 @@ bool label_is_valid(struct value label)
     return length > 0 && length <= LIMIT_LABEL_BYTES;
 }
 
-/* L2: 0 for what is none. */
+/* label-2: 0 for what is none. */
 static uint32_t id_of(struct label_table *table, struct value label)
 {
     if (!label_is_valid(label)) {

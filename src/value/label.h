@@ -4,10 +4,11 @@
  * in a table: equal sets are the same pointer, so most joins are a comparison,
  * and repeating a join allocates nothing.
  *
- *   L1  NULL is the empty set. A set lives as long as its table.
- *   L2  An invalid label (not a string, empty, too long, beyond LIMIT_LABELS)
- *       becomes the label "unreadable": it is kept, not lost, and a reader
- *       without clearance for that name does not see the data. */
+ *   label-1  NULL is the empty set. A set lives as long as its table.
+ *   label-2  An invalid label (not a string, empty, too long, beyond
+ *            LIMIT_LABELS) becomes the label "unreadable": it is kept, not
+ *            lost, and a reader without clearance for that name does not see
+ *            the data. */
 
 #ifndef VALUE_LABEL_H
 #define VALUE_LABEL_H
@@ -25,7 +26,7 @@ struct label_set {
 };
 
 struct label_table {
-    VEC(struct value) names; /* by id; the first is that of L2 */
+    VEC(struct value) names; /* by id; the first is that of label-2 */
     struct map ids;          /* struct label_name by name */
     struct map sets;         /* struct label_set by content */
     VEC(uint32_t) scratch;
@@ -36,7 +37,7 @@ void label_table_init(struct label_table *table);
 void label_table_release(struct label_table *table);
 
 /* The set of an array of strings, or of one string. Absent: the empty set.
- * Anything else: L2. */
+ * Anything else: label-2. */
 const struct label_set *label_set_of(struct label_table *table,
                                      struct value labels);
 

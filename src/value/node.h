@@ -10,11 +10,13 @@
  * by side, a removed pair left as two absent values until there are too many)
  * and an index from the key's hash to the entry's position (value/index.h).
  *
- *   H1  refs is the first member: value.h counts it without this header.
- *   H2  `cached` says what has been computed of the content; a change in place
- *       clears it. In a tree node `hash` is the part that composes, not the
- *       finished hash (value/compare.c).
- *   H3  A node is changed only by a holder of the only reference (V5). */
+ *   value-node-1  refs is the first member: value.h counts it without this
+ *                 header.
+ *   value-node-2  `cached` says what has been computed of the content; a change
+ *                 in place clears it. In a tree node `hash` is the part that
+ *                 composes, not the finished hash (value/compare.c).
+ *   value-node-3  A node is changed only by a holder of the only reference
+ *                 (value-5). */
 
 #ifndef VALUE_NODE_H
 #define VALUE_NODE_H

@@ -5,14 +5,16 @@
  * fewest digits that read back as the same double, laid out as ECMAScript
  * does it: plain from 0.000001 to below 1e21, otherwise with an exponent.
  *
- *   N1  What is written for a finite x reads back as x, bit for bit; where it
- *       reads as an INT, that INT converted to double is x.
- *   N2  No shorter digit string reads back as x; of the shortest, the one
- *       nearest to x is written.
- *   N3  Nothing here allocates, and reading takes time linear in the text.
+ *   number-1  What is written for a finite x reads back as x, bit for bit;
+ *             where it reads as an INT, that INT converted to double is x.
+ *   number-2  No shorter digit string reads back as x; of the shortest, the one
+ *             nearest to x is written.
+ *   number-3  Nothing here allocates, and reading takes time linear in the
+ *             text.
  *
  * The layout pads a large integer with zeros: the double 2^60 is written as
- * 1152921504606847000, and so reads as an INT that is not 2^60 (but N1). */
+ * 1152921504606847000, and so reads as an INT that is not 2^60 (but
+ * number-1). */
 
 #ifndef VALUE_NUMBER_H
 #define VALUE_NUMBER_H

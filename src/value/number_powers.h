@@ -3,8 +3,9 @@
  * A row holds 10^t as the integer `high * 2^64 + low` of exactly 128 bits,
  * times 2^(power_log2(t) - 127). It is rounded up:
  *
- *   P1  A row is at least the true value, and less than 1 above it.
- *   P2  A row is exact for 0 <= t <= 55.
+ *   number-powers-1  A row is at least the true value, and less than 1 above
+ *                    it.
+ *   number-powers-2  A row is exact for 0 <= t <= 55.
  *
  * tools/make-powers writes the table; it says where the range comes from, and
  * proves what reading and writing rely on. */

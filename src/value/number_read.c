@@ -201,10 +201,10 @@ static int compare_exactly(const struct decimal *decimal,
  *
  *     product - 1 < x < product + 1        for an exact mantissa
  *
- * since P1 makes the row too large by less than 1, the factor is less than
- * 2^64, and the low 64 bits of the product are cut off. The digits that an
- * inexact mantissa lacks are less than one unit of it, which after the shift
- * is less than 2^(64 + shift) in the product.
+ * since number-powers-1 makes the row too large by less than 1, the factor is
+ * less than 2^64, and the low 64 bits of the product are cut off. The digits
+ * that an inexact mantissa lacks are less than one unit of it, which after the
+ * shift is less than 2^(64 + shift) in the product.
  *
  * The double is the upper 53 bits of x, or less for a subnormal; `rest` is what
  * is below them. Only a half-way point makes the result change, so the error

@@ -1,10 +1,11 @@
 /* Objects, flat and indexed (shapes: struct flat_node, struct large_node).
  *
- *   O1  A flat object has 1 to OBJECT_FLAT_MAX entries, a large one more than
- *       FLAT_AGAIN: between the two it keeps the form it has, so that adding
- *       and removing one key at the border does not convert each time.
- *   O2  Keys are unique. In a large object, index and entries agree.
- *   O3  Holes (removed entries) are at most as many as live entries. */
+ *   object-1  A flat object has 1 to OBJECT_FLAT_MAX entries, a large one more
+ *             than FLAT_AGAIN: between the two it keeps the form it has, so
+ *             that adding and removing one key at the border does not convert
+ *             each time.
+ *   object-2  Keys are unique. In a large object, index and entries agree.
+ *   object-3  Holes (removed entries) are at most as many as live entries. */
 
 #include "value/object.h"
 

@@ -6,8 +6,8 @@
  * O(log n) with a base of 16 or 32, and a change shares everything but the path
  * to it.
  *
- * Results of _adopt functions obey V4: an object that has become an envelope
- * is returned as the leaf that it means. */
+ * Results of _adopt functions obey value-4: an object that has become an
+ * envelope is returned as the leaf that it means. */
 
 #ifndef VALUE_OBJECT_H
 #define VALUE_OBJECT_H
@@ -50,7 +50,7 @@ struct value object_remove_adopt(struct value object, struct value key);
 /* The slot of an item, to be changed in place: *object is made unshared first.
  * NULL, and nothing changes, if there is no such key. The caller leaves a value
  * there that is not absent, and calls value_normalise_adopt on *object when
- * done (V4). */
+ * done (value-4). */
 struct value *object_own_slot(struct value *object, struct value key);
 
 /* Whether two strings are equal. */

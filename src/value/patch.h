@@ -92,7 +92,7 @@ enum patch_root {
 struct patch_trace {
     uint32_t created_length; /* of the shortest path that was created, or 0 */
     uint32_t collapsed;      /* 1 and the length of the shortest path at which a
-                                container became a leaf (V4), or 0 */
+                                container became a leaf (value-4), or 0 */
     bool path_in_array;      /* the parent of `path` is an array */
     bool from_in_array;
 };

@@ -175,7 +175,7 @@ static struct value value_at_prefix(struct value value,
     return value;
 }
 
-/* V4 again: a change below a key "/" may have made an envelope of what is
+/* value-4 again: a change below a key "/" may have made an envelope of what is
  * above it. Rare, so a walk from the root for each level will do. */
 static void collapse_envelopes(struct apply *apply, const struct path *path)
 {

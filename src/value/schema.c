@@ -11,7 +11,7 @@
 #include "value/compare.h"
 #include "value/number.h"
 #include "value/object.h"
-#include "value/schema_inside.h"
+#include "value/schema_internal.h"
 
 /* -- Life ---------------------------------------------------------------- */
 
@@ -149,7 +149,7 @@ uint32_t schema_below(const struct schema *schema,
 
 /* -- One value ----------------------------------------------------------- */
 
-/* K2. */
+/* schema-2. */
 static bool is_integer(struct value value)
 {
     if (value_kind(value) == VALUE_INT) {
@@ -675,7 +675,7 @@ static void put_part(struct filling *around, struct value part)
         around->to = array_set_adopt(around->to, around->next - 1, part);
     } else if (value_is_object(around->to)) {
         around->to = object_set_adopt(around->to, value_ref(around->key), part);
-    } else { /* it has become a leaf (V4) */
+    } else { /* it has become a leaf (value-4) */
         value_unref(part);
     }
 }

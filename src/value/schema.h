@@ -29,15 +29,15 @@
  * As in JSON Schema, a rule for one type says nothing about a value of another:
  * {"minLength":1} accepts the number 5.
  *
- *   K1  A link is valid under every schema but false: its target is validated
- *       in its own document. Any other tagged leaf has none of the types, so it
- *       is valid only where `type` is not given.
- *   K2  1.0 is an integer, as are large doubles without a fraction. NaN and
- *       the infinities are numbers; NaN is in no range.
- *   K3  Validity is decided part by part: each part by its own schema,
- *       independently of all others.
- *   K4  Checking allocates nothing and does not recurse. It goes as deep as
- *       the schema does, at most LIMIT_SCHEMA_DEPTH. */
+ *   schema-1  A link is valid under every schema but false: its target is
+ *             validated in its own document. Any other tagged leaf has none of
+ *             the types, so it is valid only where `type` is not given.
+ *   schema-2  1.0 is an integer, as are large doubles without a fraction. NaN
+ *             and the infinities are numbers; NaN is in no range.
+ *   schema-3  Validity is decided part by part: each part by its own schema,
+ *             independently of all others.
+ *   schema-4  Checking allocates nothing and does not recurse. It goes as deep
+ *             as the schema does, at most LIMIT_SCHEMA_DEPTH. */
 
 #ifndef VALUE_SCHEMA_H
 #define VALUE_SCHEMA_H
@@ -88,8 +88,8 @@ MUST_CHECK enum err schema_check(const struct schema *schema,
                                  struct schema_fault *fault);
 
 /* The same for a value that results from a change of `before`: shared parts are
- * not checked again (K3). So the cost is that of the change, and a part that
- * was invalid before and was not touched does not count. `before` may be
+ * not checked again (schema-3). So the cost is that of the change, and a part
+ * that was invalid before and was not touched does not count. `before` may be
  * absent. */
 MUST_CHECK enum err schema_check_change(const struct schema *schema,
                                         struct value before,

@@ -13,7 +13,7 @@
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
-#include "value/schema_inside.h"
+#include "value/schema_internal.h"
 
 /* A schema that has a number: that of its place in the list. */
 struct part {

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "value/array.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/node.h"
 #include "value/object.h"
 
@@ -268,7 +268,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 struct value value_fraction(double real)
 {
     uint64_t bits;
-    const double one = isnan(real) ? (double)NAN : real; /* V2 */
+    const double one = isnan(real) ? (double)NAN : real; /* value-2 */
     memcpy(&bits, &one, sizeof bits);
     return value_tagged_word(bits, TAG_DOUBLE);
 }
@@ -372,7 +372,8 @@ struct value value_tagged_adopt(struct value type, struct value state)
             value_unref(state);
             return number;
         }
-    } else if (value_is_text(type, "link@1") && link_state_is_valid(state)) {
+    } else if (value_is_text(type, "link@1") &&
+               doc_link_state_is_valid(state)) {
         tag = TAG_LINK;
     }
     struct heap *heap = node_new(tag, 0, 0);

@@ -6,17 +6,17 @@
  * are counted nodes on the heap. docs/values.md has the measurement behind
  * the 16 bytes.
  *
- *   V1  For everything that is not on the heap, one content has one handle: two
- *       such values are equal iff their two words are.
- *   V2  A number that is integral and fits into int64_t is an INT, however it
- *       was written; so 1.0 is 1. -0 is a DOUBLE and differs from 0. There is
- *       one NaN, and it equals itself.
- *   V3  A string is valid UTF-8 (zero bytes are allowed).
- *   V4  An object of the form {"/":{"name@1":state}} does not exist: that text
- *       is always a LINK or a TAGGED leaf.
- *   V5  A shared value never changes. Functions named _adopt take over the
- *       caller's reference and change the value in place iff that reference
- *       was the only one.
+ *   value-1  For everything that is not on the heap, one content has one
+ *            handle: two such values are equal iff their two words are.
+ *   value-2  A number that is integral and fits into int64_t is an INT, however
+ *            it was written; so 1.0 is 1. -0 is a DOUBLE and differs from 0.
+ *            There is one NaN, and it equals itself.
+ *   value-3  A string is valid UTF-8 (zero bytes are allowed).
+ *   value-4  An object of the form {"/":{"name@1":state}} does not exist: that
+ *            text is always a LINK or a TAGGED leaf.
+ *   value-5  A shared value never changes. Functions named _adopt take over the
+ *            caller's reference and change the value in place iff that
+ *            reference was the only one.
  *
  * Counts are not atomic: a value and everything that shares structure with it
  * belong to one thread at a time.
@@ -44,7 +44,7 @@ enum value_kind {
     VALUE_STRING,
     VALUE_ARRAY,
     VALUE_OBJECT,
-    VALUE_LINK,   /* value/link.h */
+    VALUE_LINK,   /* value/doc_link.h */
     VALUE_TAGGED, /* {"/":{"name@1":state}}, opaque: no path goes through it */
 };
 
@@ -127,7 +127,7 @@ static inline struct value value_int(int64_t integer)
     return value_tagged_word((uint64_t)integer, TAG_INT);
 }
 
-/* V2 decides between INT and DOUBLE. */
+/* value-2 decides between INT and DOUBLE. */
 struct value value_fraction(double real); /* of one that is no int64_t */
 static inline struct value value_double(double real)
 {
@@ -156,7 +156,7 @@ static inline struct value value_empty_object(void)
     return value_tagged_word(0, TAG_EMPTY_OBJECT);
 }
 
-/* Copies the bytes, which are valid UTF-8 (V3); `length` is bounded by
+/* Copies the bytes, which are valid UTF-8 (value-3); `length` is bounded by
  * LIMIT_STRING_BYTES at the edge. */
 struct value value_string_new(const char *bytes, size_t length);
 struct value value_text_new(const char *text); /* up to its zero byte */
@@ -175,8 +175,8 @@ bool value_is_type_name(struct value string);
 /* Whether an object has the form of an envelope. */
 bool value_is_envelope(struct value value);
 
-/* V4: turns an object that is an envelope into the leaf that it means; returns
- * any other value unchanged. */
+/* value-4: turns an object that is an envelope into the leaf that it means;
+ * returns any other value unchanged. */
 struct value value_normalise_adopt(struct value value);
 
 /* Whether a change of one entry could turn this object into an envelope, on the

@@ -193,7 +193,7 @@ LUA
 build=$!
 sleep 0.3
 kill -STOP "$build"
-sleep 5.2 # what the scheduler takes for restless
+sleep 5.2 # what the scheduler takes for not converging
 kill -CONT "$build"
 wait "$build"
 same "many nodes that take long together are no circle" "$? $(tail -c 8 out)$(cat err)" "0 ,40000]"

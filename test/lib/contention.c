@@ -4,14 +4,14 @@
 
 #include <stdio.h>
 
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "lib/store_kit.h"
 #include "lib/test.h"
 #include "lib/values.h"
 #include "replica/space.h"
 #include "sched/events.h"
 #include "sched/handling.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 #include "value/array.h"
 #include "value/object.h"
 
@@ -32,7 +32,7 @@ struct contender {
     struct contention *all;
     unsigned number;
     struct replica replica;
-    struct link link;
+    struct hub_link link;
     struct space *space;
     struct sched *sched;
     struct stream *stream;
@@ -239,7 +239,7 @@ static void open_contender(struct contender *contender)
     struct contention *all = contender->all;
     const struct value name = numbered("r", contender->number);
     contender->errands = mem_alloc(all->each * sizeof *contender->errands);
-    link_init(&contender->link, &all->hub, LINK_HELD, VALUE_NONE);
+    hub_link_init(&contender->link, &all->hub, HUB_LINK_HELD, VALUE_NONE);
     replica_init(&contender->replica, NULL);
     const struct space_options options = {
         .id = value_text_new("space"),
@@ -250,7 +250,7 @@ static void open_contender(struct contender *contender)
     CHECK(space_open(&contender->replica, &options, &contender->space, NULL) ==
           ERR_OK);
     value_unref(options.id);
-    contender->sched = scheduler_new(&contender->replica, NULL);
+    contender->sched = sched_new(&contender->replica, NULL);
     struct events_policy policy = events_policy();
     policy.seed = random_u64(&all->random);
     events_configure(contender->sched, &policy, name);
@@ -261,10 +261,10 @@ static void open_contender(struct contender *contender)
 
 static void close_contender(struct contender *contender)
 {
-    scheduler_free(contender->sched);
+    sched_free(contender->sched);
     place_unref(contender->place);
     replica_release(&contender->replica);
-    link_release(&contender->link);
+    hub_link_release(&contender->link);
     mem_free(contender->errands,
              contender->all->each * sizeof *contender->errands);
 }
@@ -302,12 +302,12 @@ static void round_trip(struct contention *all)
         order[at] = i;
     }
     for (unsigned i = 0; i < CONTENTION_RUNTIMES; i++) {
-        link_pump_to_hub(&all->contenders[order[i]].link);
+        hub_link_pump_to_hub(&all->contenders[order[i]].link);
     }
     hub_step(&all->hub, all->now);
     hub_flush(&all->hub);
     for (unsigned i = 0; i < CONTENTION_RUNTIMES; i++) {
-        link_pump_to_session(&all->contenders[i].link);
+        hub_link_pump_to_session(&all->contenders[i].link);
     }
 }
 
@@ -329,7 +329,7 @@ static void run_rounds(struct contention *all)
             struct contender *contender = &all->contenders[j];
             send_more(contender);
             replica_step(&contender->replica, all->now);
-            scheduler_step(contender->sched, all->now);
+            sched_step(contender->sched, all->now);
         }
         round_trip(all);
     }

@@ -230,7 +230,7 @@ bool disk_is_sync(const struct disk_change *change)
            change->kind == DISK_SYNC_FOLDER;
 }
 
-/* D1, D5. */
+/* disk-1, disk-5. */
 static bool is_covered(const struct disk_change *change,
                        const struct disk_change *sync)
 {
@@ -239,7 +239,7 @@ static bool is_covered(const struct disk_change *change,
                : !is_of_folder(change) && change->file == sync->file;
 }
 
-/* What the sync covers is durable, or lost if it failed (D6). */
+/* What the sync covers is durable, or lost if it failed (disk-6). */
 static void settle_covered(struct disk_replay *replay,
                            const struct disk_change *sync)
 {
@@ -275,18 +275,18 @@ void disk_replay_to(struct disk_replay *replay, size_t position)
 
 /* -- Losing power -------------------------------------------------------- */
 
-/* D3: the piece that was being written. */
+/* disk-3: the piece that was being written. */
 static void put_lost_piece(struct disk_file *file,
                            uint64_t at,
                            size_t size,
-                           enum disk_fate fate,
+                           enum disk_outcome outcome,
                            struct random *random)
 {
     unsigned char bytes[DISK_SECTOR] = {0};
     if (!random_one_in(random, 4)) {
         return;
     }
-    if (fate == DISK_KEEP_GARBAGE) {
+    if (outcome == DISK_KEEP_GARBAGE) {
         for (size_t i = 0; i < size; i++) {
             bytes[i] = (unsigned char)random_u64(random);
         }
@@ -296,10 +296,10 @@ static void put_lost_piece(struct disk_file *file,
     }
 }
 
-/* D2: a write, piece by piece. */
+/* disk-2: a write, piece by piece. */
 static void put_pieces(struct disk_file *file,
                        const struct disk_change *change,
-                       enum disk_fate fate,
+                       enum disk_outcome outcome,
                        struct random *random)
 {
     size_t done = 0;
@@ -312,7 +312,7 @@ static void put_pieces(struct disk_file *file,
         if (random_one_in(random, 2)) {
             put_bytes(&file->content, at, change->bytes.at + done, size);
         } else {
-            put_lost_piece(file, at, size, fate, random);
+            put_lost_piece(file, at, size, outcome, random);
         }
         done += size;
     }
@@ -328,7 +328,7 @@ static bool has_stopped(const struct disk *disk, const char *name)
     return false;
 }
 
-/* D5: each name stops somewhere on its way, whichever files had it. */
+/* disk-5: each name stops somewhere on its way, whichever files had it. */
 static void settle_names(const struct disk_replay *replay,
                          struct disk *out,
                          struct random *random)
@@ -348,13 +348,13 @@ static void settle_names(const struct disk_replay *replay,
 
 static void settle(struct disk_file *file,
                    const struct disk_change *change,
-                   enum disk_fate fate,
+                   enum disk_outcome outcome,
                    struct random *random)
 {
     const bool in_pieces =
-        fate == DISK_KEEP_SECTORS || fate == DISK_KEEP_GARBAGE;
+        outcome == DISK_KEEP_SECTORS || outcome == DISK_KEEP_GARBAGE;
     if (in_pieces && change->kind == DISK_WRITE) {
-        put_pieces(file, change, fate, random);
+        put_pieces(file, change, outcome, random);
     } else if (random_one_in(random, 2)) {
         apply_change(file, change);
     }
@@ -395,7 +395,7 @@ static void drop_nameless(struct disk *disk)
 }
 
 void disk_survivor(const struct disk_replay *replay,
-                   enum disk_fate fate,
+                   enum disk_outcome outcome,
                    struct random *random,
                    struct disk *out)
 {
@@ -405,20 +405,20 @@ void disk_survivor(const struct disk_replay *replay,
         copy_file(copy, file);
         vec_push(&out->files, copy);
     }
-    if (fate == DISK_KEEP_FIRST) {
+    if (outcome == DISK_KEEP_FIRST) {
         settle_first(replay, out, random);
-    } else if (fate != DISK_LOSE_ALL) {
+    } else if (outcome != DISK_LOSE_ALL) {
         VEC_FOREACH (&replay->open, index) {
             const struct disk_change *change =
                 &replay->disk->changes.at[*index];
             struct disk_file *file = out->files.at[change->file];
-            if (fate == DISK_KEEP_ALL) {
+            if (outcome == DISK_KEEP_ALL) {
                 apply_change(file, change);
             } else if (!is_of_folder(change)) {
-                settle(file, change, fate, random);
+                settle(file, change, outcome, random);
             }
         }
-        if (fate != DISK_KEEP_ALL) {
+        if (outcome != DISK_KEEP_ALL) {
             settle_names(replay, out, random);
         }
     }

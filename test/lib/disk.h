@@ -4,25 +4,27 @@
  * a *replay* follows those notes up to any moment and says what the disk could
  * hold if the power went away right then. What is assumed, and nothing else:
  *
- *   D1  Syncing a file makes every earlier write and truncation of that file
- *       durable, and nothing of any other file.
- *   D2  What was written since then may be there or not, in any combination
- *       and order, in pieces of one sector (512 bytes at a multiple of 512).
- *       Bytes beside those that were written keep their old content, which is
- *       what SQLite calls a power-safe overwrite and assumes of every disk.
- *   D3  A sector that was being written may hold neither the old nor the new
- *       bytes but any. A file that grew may have its new length with zeros.
- *   D4  A truncation is a change like a write: it may be lost while later
- *       writes are not.
- *   D5  A name (made or removed) is durable when the folder was synced.
- *       Before that each name is in one of the states that it went through
- *       since, independently of the others: a new file may be gone although
- *       its content was synced, and a removed one may be back.
- *   D6  After a sync that failed, what it should have made durable never
- *       will be: the system takes it for written, and no later sync tries
- *       again. Until the power goes, it reads back all the same.
- *   D7  What was durable once stays. A disk that lies about a sync is not
- *       modelled.
+ *   disk-1  Syncing a file makes every earlier write and truncation of that
+ *           file durable, and nothing of any other file.
+ *   disk-2  What was written since then may be there or not, in any combination
+ *           and order, in pieces of one sector (512 bytes at a multiple of
+ *           512). Bytes beside those that were written keep their old content,
+ *           which is what SQLite calls a power-safe overwrite and assumes of
+ *           every disk.
+ *   disk-3  A sector that was being written may hold neither the old nor the
+ *           new bytes but any. A file that grew may have its new length with
+ *           zeros.
+ *   disk-4  A truncation is a change like a write: it may be lost while later
+ *           writes are not.
+ *   disk-5  A name (made or removed) is durable when the folder was synced.
+ *           Before that each name is in one of the states that it went through
+ *           since, independently of the others: a new file may be gone although
+ *           its content was synced, and a removed one may be back.
+ *   disk-6  After a sync that failed, what it should have made durable never
+ *           will be: the system takes it for written, and no later sync tries
+ *           again. Until the power goes, it reads back all the same.
+ *   disk-7  What was durable once stays. A disk that lies about a sync is not
+ *           modelled.
  *
  * Shared memory (the -shm file) is not on this disk at all: whoever connects
  * first builds it anew. Nor are locks, which end with their process. */
@@ -93,14 +95,14 @@ void disk_sync_folder(struct disk *disk);
 /* -- Losing power -------------------------------------------------------- */
 
 /* What becomes of the changes that no sync covers. */
-enum disk_fate {
+enum disk_outcome {
     DISK_LOSE_ALL,
     DISK_KEEP_ALL,
     DISK_KEEP_FIRST,   /* those before a random one, which is torn */
     DISK_KEEP_SOME,    /* any of them, whole */
     DISK_KEEP_SECTORS, /* any sectors of them */
-    DISK_KEEP_GARBAGE, /* likewise, and some hold anything (D3) */
-    DISK_FATE_COUNT,
+    DISK_KEEP_GARBAGE, /* likewise, and some hold anything (disk-3) */
+    DISK_OUTCOME_COUNT,
 };
 
 /* A disk at one moment: what is durable, and the changes that are not. */
@@ -125,7 +127,7 @@ void disk_replay_to(struct disk_replay *replay, size_t position);
 
 /* One disk that could be found after a loss of power now. */
 void disk_survivor(const struct disk_replay *replay,
-                   enum disk_fate fate,
+                   enum disk_outcome outcome,
                    struct random *random,
                    struct disk *out);
 

@@ -30,7 +30,7 @@ static struct scene_link *link_of(struct transport *transport)
 /* Answers get the names that were asked for. */
 static void on_answer(void *ctx, struct message *message)
 {
-    struct link *inner = ctx;
+    struct hub_link *inner = ctx;
     struct scene_link *link = CONTAINER_OF(inner, struct scene_link, link);
     VEC_FOREACH (&message->verdicts, answer) {
         VEC_FOREACH (&link->refused, refused) {
@@ -140,17 +140,17 @@ static struct scene_link *link_new(struct scene_store *store,
 {
     struct scene_link *link = mem_alloc_zero(sizeof *link);
     link->transport.methods = &methods;
-    link_init(&link->link,
-              &store->hub,
-              where == AT_STORE_HELD ? LINK_HELD : LINK_DIRECT,
-              VALUE_NONE);
+    hub_link_init(&link->link,
+                  &store->hub,
+                  where == AT_STORE_HELD ? HUB_LINK_HELD : HUB_LINK_DIRECT,
+                  VALUE_NONE);
     store->users++;
     return link;
 }
 
 static void link_free(struct scene_link *link)
 {
-    link_release(&link->link);
+    hub_link_release(&link->link);
     vec_release(&link->refusals);
     vec_release(&link->refused);
     mem_free(link, sizeof *link);
@@ -304,7 +304,7 @@ static void sent_free(struct scene_sent *sent)
 
 static bool is_answered(struct scene *on)
 {
-    return on->kit.sched->flights == 0 && !events_in_flight(on->kit.sched);
+    return on->kit.sched->inflight == 0 && !events_in_flight(on->kit.sched);
 }
 
 void scene_end(struct scene *on)
@@ -347,10 +347,10 @@ void scene_drop(struct scene *on)
 
 void scene_pump_one(struct scene *on, size_t space)
 {
-    replica_settle(&on->kit.replica);
-    link_pump(&on->links[space]->link);
-    replica_settle(&on->kit.replica);
-    link_pump(&on->links[space]->link);
+    replica_pump(&on->kit.replica);
+    hub_link_pump(&on->links[space]->link);
+    replica_pump(&on->kit.replica);
+    hub_link_pump(&on->links[space]->link);
 }
 
 void scene_pump(struct scene *on)
@@ -368,9 +368,9 @@ bool scene_settle(struct scene *on)
     for (unsigned i = 0; i < KIT_WAKES_MAX; i++) {
         kit_step(kit);
         scene_pump(on);
-        const mono_ms wake = scheduler_next_wake(kit->sched);
-        if (scheduler_is_idle(kit->sched) && is_answered(on)) {
-            scheduler_idle_over(kit->sched);
+        const mono_ms wake = sched_next_wake(kit->sched);
+        if (sched_is_idle(kit->sched) && is_answered(on)) {
+            sched_idle_over(kit->sched);
             return true;
         }
         const mono_ms other = replica_next_wake(&kit->replica);

@@ -26,7 +26,7 @@
 #ifndef TEST_LIB_EVENT_KIT_H
 #define TEST_LIB_EVENT_KIT_H
 
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "lib/sched_kit.h"
 #include "lib/store_kit.h"
 #include "sched/handling.h"
@@ -55,7 +55,7 @@ struct scene_refusal {
 /* Between a session and its link. */
 struct scene_link {
     struct transport transport;
-    struct link link;
+    struct hub_link link;
     void (*send)(void *ctx, struct message *message); /* the link's own */
     VEC(enum err) refusals;                           /* of the next commits */
     VEC(struct scene_refusal) refused;

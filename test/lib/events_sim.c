@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "lib/events_sim_inside.h"
+#include "lib/events_sim_internal.h"
 #include "lib/test.h"
 #include "replica/session.h"
 #include "sched/outbox.h"
@@ -118,7 +118,7 @@ static void open_runtime(struct runtime *runtime)
     for (unsigned i = 0; i < SPACES; i++) {
         open_space(runtime, i);
     }
-    runtime->sched = scheduler_new(&runtime->replica, NULL);
+    runtime->sched = sched_new(&runtime->replica, NULL);
     runtime->subscriber = (struct subscriber){.fn = sim_change, .ctx = runtime};
     channel_subscribe(&runtime->replica, &runtime->subscriber);
     struct events_policy policy = events_policy();
@@ -152,10 +152,10 @@ static void close_runtime(struct runtime *runtime)
 {
     struct sim *sim = runtime->sim;
     runtime->life++;
-    scheduler_dispose(runtime->sched);
+    sched_dispose(runtime->sched);
     runtime->attempt = NULL;
     channel_unsubscribe(&runtime->subscriber);
-    scheduler_free(runtime->sched);
+    sched_free(runtime->sched);
     for (unsigned i = 0; i < SPACES; i++) {
         place_unref(runtime->counts[i]);
         place_unref(runtime->sums[i]);
@@ -207,7 +207,7 @@ static mono_ms next_wake(const struct sim *sim)
     for (unsigned i = 0; i < sim->runtimes_count; i++) {
         const struct runtime *runtime = &sim->runtimes[i];
         wake = earlier(wake, replica_next_wake(&runtime->replica));
-        wake = earlier(wake, scheduler_next_wake(runtime->sched));
+        wake = earlier(wake, sched_next_wake(runtime->sched));
         for (unsigned j = 0; j < SPACES; j++) {
             wake = earlier(wake, faulty_link_next_wake(&runtime->links[j]));
         }
@@ -223,7 +223,7 @@ static void step_runtime(struct runtime *runtime)
         }
     }
     replica_step(&runtime->replica, now);
-    scheduler_step(runtime->sched, now);
+    sched_step(runtime->sched, now);
 }
 
 static void step_all(struct sim *sim)
@@ -348,7 +348,7 @@ static bool is_quiet(const struct sim *sim)
 {
     for (unsigned i = 0; i < sim->runtimes_count; i++) {
         const struct runtime *runtime = &sim->runtimes[i];
-        if (!scheduler_is_idle(runtime->sched) || events_wait(runtime->sched) ||
+        if (!sched_is_idle(runtime->sched) || events_wait(runtime->sched) ||
             events_in_flight(runtime->sched) ||
             replica_next_wake(&runtime->replica) != MONO_NEVER) {
             return false;
@@ -641,25 +641,25 @@ bool events_sim_run(struct events_stores *stores,
 
 /* -- The stores ---------------------------------------------------------- */
 
-static void first_lands(void *ctx, const struct effects *effects)
+static void first_lands(void *ctx, const struct commit_record *commit_record)
 {
-    sim_record_lands(ctx, 0, effects);
+    sim_record_lands(ctx, 0, commit_record);
 }
 
-static void second_lands(void *ctx, const struct effects *effects)
+static void second_lands(void *ctx, const struct commit_record *commit_record)
 {
-    sim_record_lands(ctx, 1, effects);
+    sim_record_lands(ctx, 1, commit_record);
 }
 
 struct events_stores *events_stores_new(void)
 {
     struct events_stores *stores = mem_alloc_zero(sizeof *stores);
     const struct engine_options first = {
-        .on_effects = first_lands,
+        .on_commit_record = first_lands,
         .ctx = stores,
     };
     const struct engine_options second = {
-        .on_effects = second_lands,
+        .on_commit_record = second_lands,
         .ctx = stores,
     };
     kit_open_memory(&stores->kits[0], &first);

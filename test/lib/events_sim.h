@@ -34,8 +34,8 @@
  *                    hold how often that landed
  *
  * A runtime that was dropped, or whose session was revoked, does not learn the
- * fate of what it had outstanding: what it was told counts then only as far as
- * it was certain. */
+ * outcome of what it had outstanding: what it was told counts then only as far
+ * as it was certain. */
 
 #ifndef TEST_LIB_EVENTS_SIM_H
 #define TEST_LIB_EVENTS_SIM_H

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/events_sim_inside.h"
+#include "lib/events_sim_internal.h"
 #include "lib/test.h"
 #include "proto/event.h"
 #include "sched/durable.h"

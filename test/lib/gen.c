@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "value/array.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/object.h"
 #include "value/utf8.h"
 
@@ -160,12 +160,12 @@ static struct value gen_tagged(const struct gen *gen)
     if (random_one_in(random, 2)) {
         struct value id = gen_key(gen);
         const struct value scope = value_text_new("user");
-        const struct link fields = {
+        const struct doc_link fields = {
             .id = id,
             .scope = random_one_in(random, 2) ? scope : VALUE_NONE,
             .redirect = random_one_in(random, 3),
         };
-        struct value link = link_new(&fields);
+        struct value link = doc_link_new(&fields);
         value_unref(id);
         return link;
     }

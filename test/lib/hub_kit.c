@@ -253,58 +253,58 @@ void raw_commit(struct raw *raw, const char *line)
     raw_commits(raw, &line, 1);
 }
 
-/* -- Stages -------------------------------------------------------------- */
+/* -- Lua runtimes -------------------------------------------------------- */
 
-void hub_stage_begin(struct hub_stage *stage,
-                     const struct store_kit *beside,
-                     bool in_file,
-                     bool immediate)
+void hub_fixture_begin(struct hub_fixture *fixture,
+                       const struct store_kit *beside,
+                       bool in_file,
+                       bool immediate)
 {
-    *stage = (struct hub_stage){0};
+    *fixture = (struct hub_fixture){0};
     if (beside != NULL) {
-        kit_open_beside(&stage->kit, beside);
+        kit_open_beside(&fixture->kit, beside);
     } else if (in_file) {
-        kit_open_file(&stage->kit, NULL);
+        kit_open_file(&fixture->kit, NULL);
     } else {
-        kit_open_memory(&stage->kit, NULL);
+        kit_open_memory(&fixture->kit, NULL);
     }
     const struct hub_options options = {.immediate = immediate, .seed = 7};
-    hub_init(&stage->hub, &stage->kit.engine, &options, 1000);
+    hub_init(&fixture->hub, &fixture->kit.engine, &options, 1000);
     for (size_t i = 0; i < RAW_MAX; i++) {
-        stage->peers[i].hub = &stage->hub;
-        path_table_init(&stage->peers[i].paths);
+        fixture->peers[i].hub = &fixture->hub;
+        path_table_init(&fixture->peers[i].paths);
     }
 }
 
-void hub_stage_end(struct hub_stage *stage)
+void hub_fixture_end(struct hub_fixture *fixture)
 {
     for (size_t i = 0; i < RAW_MAX; i++) {
-        struct raw *raw = &stage->peers[i];
+        struct raw *raw = &fixture->peers[i];
         raw_detach(raw);
         buf_release(&raw->heard);
         buf_release(&raw->shown);
         path_table_release(&raw->paths);
     }
-    hub_release(&stage->hub);
-    kit_close(&stage->kit);
+    hub_release(&fixture->hub);
+    kit_close(&fixture->kit);
 }
 
 /* In memory, flushed by hand, with sessions s1 and s2 open. */
-void hub_stage_two(struct hub_stage *stage)
+void hub_fixture_two(struct hub_fixture *fixture)
 {
-    hub_stage_begin(stage, NULL, false, false);
-    raw_open(&stage->peers[0], "s1");
-    raw_open(&stage->peers[1], "s2");
-    EXPECT_TEXT(heard(&stage->peers[0]), "opened s1 seq=0");
-    EXPECT_TEXT(heard(&stage->peers[1]), "opened s2 seq=0");
+    hub_fixture_begin(fixture, NULL, false, false);
+    raw_open(&fixture->peers[0], "s1");
+    raw_open(&fixture->peers[1], "s2");
+    EXPECT_TEXT(heard(&fixture->peers[0]), "opened s1 seq=0");
+    EXPECT_TEXT(heard(&fixture->peers[1]), "opened s2 seq=0");
 }
 
 /* The same, and both watch these. */
-void hub_stage_watching(struct hub_stage *stage, const char *names)
+void hub_fixture_watching(struct hub_fixture *fixture, const char *names)
 {
-    hub_stage_two(stage);
+    hub_fixture_two(fixture);
     for (size_t i = 0; i < 2; i++) {
-        raw_watch(&stage->peers[i], names);
-        EXPECT_CONTAINS(heard(&stage->peers[i]), "pull");
+        raw_watch(&fixture->peers[i], names);
+        EXPECT_CONTAINS(heard(&fixture->peers[i]), "pull");
     }
 }

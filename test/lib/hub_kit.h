@@ -1,4 +1,4 @@
-/* Hubs in tests: a stage is a store with a hub and scripted peers, who send
+/* Hubs in tests: a fixture is a store with a hub and scripted peers, who send
  * messages as texts and write down what comes back, one word or group of words
  * a message:
  *
@@ -37,25 +37,25 @@ struct raw {
     bool inside;       /* a delivery: there is one at a time */
 };
 
-struct hub_stage {
+struct hub_fixture {
     struct store_kit kit;
     struct hub hub;
     struct raw peers[RAW_MAX];
 };
 
-/* -- Stages -------------------------------------------------------------- */
+/* -- Lua runtimes -------------------------------------------------------- */
 
 /* In memory, in a file, or on the file of another; without peers. */
-void hub_stage_begin(struct hub_stage *stage,
-                     const struct store_kit *beside,
-                     bool in_file,
-                     bool immediate);
-void hub_stage_end(struct hub_stage *stage);
+void hub_fixture_begin(struct hub_fixture *fixture,
+                       const struct store_kit *beside,
+                       bool in_file,
+                       bool immediate);
+void hub_fixture_end(struct hub_fixture *fixture);
 
 /* In memory, flushed by hand, with sessions s1 and s2 open; and both watch
  * these. */
-void hub_stage_two(struct hub_stage *stage);
-void hub_stage_watching(struct hub_stage *stage, const char *names);
+void hub_fixture_two(struct hub_fixture *fixture);
+void hub_fixture_watching(struct hub_fixture *fixture, const char *names);
 
 /* -- Peers --------------------------------------------------------------- */
 

@@ -262,7 +262,7 @@ void list_kit_start(struct list_kit *kit)
     if (!EXPECT(kit->piece->state == PIECE_RUNNING)) {
         EXPECT_TEXT(kit->piece->error.text, "");
     }
-    EXPECT(scheduler_check(kit->one->runtime.sched));
+    EXPECT(sched_check(kit->one->runtime.sched));
 }
 
 void list_kit_crash(struct list_kit *kit)
@@ -316,7 +316,7 @@ void list_kit_put_adopt(struct list_kit *kit,
     transaction_release(transaction);
     place_unref(at);
     list_kit_idle(kit);
-    EXPECT(scheduler_check(kit->one->runtime.sched));
+    EXPECT(sched_check(kit->one->runtime.sched));
 }
 
 void list_kit_put(struct list_kit *kit,

@@ -203,7 +203,7 @@ static bool leaf_equal(struct value a, struct value b)
     if (value_is_string(a)) {
         return same_text(a, b);
     }
-    return memcmp(&a, &b, sizeof a) == 0; /* V1 */
+    return memcmp(&a, &b, sizeof a) == 0; /* value-1 */
 }
 
 bool model_equal(const struct model *a, const struct model *b)
@@ -245,7 +245,7 @@ struct model *model_child(const struct model *model,
     return NULL;
 }
 
-/* -- V4 ------------------------------------------------------------------ */
+/* -- value-4 ------------------------------------------------------------- */
 
 /* {"/":{"name@1":state}} becomes what it means. Everything below is what it
  * means already. */

@@ -338,7 +338,7 @@ const char *observe_verdict(struct store_kit *kit)
                    "%s%u=%s",
                    i == 0 ? " dropped " : " ",
                    verdict->dropped.at[i].index,
-                   observation_fate_name(verdict->dropped.at[i].fate));
+                   observation_outcome_name(verdict->dropped.at[i].outcome));
     }
     return buf_text(text);
 }

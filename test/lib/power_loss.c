@@ -42,8 +42,8 @@ struct life {
  * store (numbers of steps done) may be found after it. */
 struct moment {
     size_t position;
-    enum disk_fate fate;
-    uint64_t seed; /* of the fate */
+    enum disk_outcome outcome;
+    uint64_t seed; /* of the outcome */
     size_t low;
     size_t high;
     bool again; /* of a second life */
@@ -64,7 +64,7 @@ static bool complain(const struct life *life,
                      (int)life->options->durability,
                      moment->again ? "second life, " : "",
                      moment->position,
-                     (int)moment->fate,
+                     (int)moment->outcome,
                      moment->low,
                      moment->high);
 }
@@ -285,14 +285,15 @@ static bool lose_again(struct life *life,
     struct disk image;
     struct moment moment = {
         .position = random_below(&life->random, disk->changes.count + 1),
-        .fate = (enum disk_fate)random_below(&life->random, DISK_FATE_COUNT),
+        .outcome =
+            (enum disk_outcome)random_below(&life->random, DISK_OUTCOME_COUNT),
         .low = full ? found : 0,
         .high = full || done > first->high ? done : first->high,
         .again = true,
     };
     disk_replay_init(&replay, disk, start);
     disk_replay_to(&replay, moment.position);
-    disk_survivor(&replay, moment.fate, &life->random, &image);
+    disk_survivor(&replay, moment.outcome, &life->random, &image);
     disk_replay_release(&replay);
     size_t state = 0;
     const bool held = look_once(life, &moment, &image, &state) ||
@@ -335,7 +336,7 @@ static bool lose(struct life *life,
 {
     struct disk start;
     bool held = false;
-    disk_survivor(replay, moment->fate, &life->random, &start);
+    disk_survivor(replay, moment->outcome, &life->random, &start);
     if (random_one_in(&life->random, 4)) {
         held = live_on(life, &start, moment, acknowledged);
     } else {
@@ -378,13 +379,14 @@ static bool try_fates(struct life *life,
                                                      : acknowledged,
     };
     if (!life->options->all_fates) {
-        moment.fate =
-            (enum disk_fate)random_below(&life->random, DISK_FATE_COUNT);
+        moment.outcome =
+            (enum disk_outcome)random_below(&life->random, DISK_OUTCOME_COUNT);
         return lose(life, replay, &moment, acknowledged);
     }
     bool held = true;
-    for (unsigned fate = 0; held && fate < DISK_FATE_COUNT; fate++) {
-        moment.fate = (enum disk_fate)fate;
+    for (unsigned outcome = 0; held && outcome < DISK_OUTCOME_COUNT;
+         outcome++) {
+        moment.outcome = (enum disk_outcome)outcome;
         held = lose(life, replay, &moment, acknowledged);
     }
     return held;

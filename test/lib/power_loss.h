@@ -30,7 +30,7 @@ struct power_loss_options {
     uint64_t one_sync_in;
     uint64_t one_other_in;
 
-    /* Each with every fate, or with one that is drawn. */
+    /* Each with every outcome, or with one that is drawn. */
     bool all_fates;
 };
 

@@ -1,4 +1,4 @@
-/* A replica on a stage (lib/replica_kit.h is the manual). */
+/* A replica on a fixture (lib/replica_kit.h is the manual). */
 
 #include "lib/replica_kit.h"
 
@@ -12,9 +12,9 @@
 
 /* -- Texts --------------------------------------------------------------- */
 
-static struct buf *next_text(struct stage *stage)
+static struct buf *next_text(struct fixture *fixture)
 {
-    struct buf *text = &stage->texts[stage->next_text++ % STAGE_TEXTS];
+    struct buf *text = &fixture->texts[fixture->next_text++ % FIXTURE_TEXTS];
     buf_clear(text);
     return text;
 }
@@ -106,22 +106,22 @@ static struct value value_of(struct text text)
 
 /* -- Listening ----------------------------------------------------------- */
 
-static struct entity_state *folded_of(struct stage *stage,
+static struct entity_state *folded_of(struct fixture *fixture,
                                       struct entity *entity)
 {
-    VEC_FOREACH (&stage->folded, folded) {
+    VEC_FOREACH (&fixture->folded, folded) {
         if (folded->entity == entity) {
             return &folded->state;
         }
     }
-    const struct stage_folded folded = {.entity = entity};
-    vec_push(&stage->folded, folded);
-    return &vec_last(&stage->folded)->state;
+    const struct fixture_folded folded = {.entity = entity};
+    vec_push(&fixture->folded, folded);
+    return &vec_last(&fixture->folded)->state;
 }
 
-static void forget_folded(struct stage *stage, const struct space *space)
+static void forget_folded(struct fixture *fixture, const struct space *space)
 {
-    VEC_FOREACH (&stage->folded, folded) {
+    VEC_FOREACH (&fixture->folded, folded) {
         if (folded->entity->space == space) {
             entity_state_release(&folded->state);
             folded->state = (struct entity_state){VALUE_NONE, VALUE_NONE};
@@ -129,18 +129,18 @@ static void forget_folded(struct stage *stage, const struct space *space)
     }
 }
 
-static void fold(struct stage *stage, const struct notification *what)
+static void fold(struct fixture *fixture, const struct notification *what)
 {
     if (what->kind == NOTIFY_RESET) {
-        forget_folded(stage, what->space);
+        forget_folded(fixture, what->space);
     }
     if (what->count > 0) {
-        EXPECT(what->version > stage->last_version);
-        stage->last_version = what->version;
+        EXPECT(what->version > fixture->last_version);
+        fixture->last_version = what->version;
     }
     for (size_t i = 0; i < what->count; i++) {
         const struct change *change = &what->changes[i];
-        struct entity_state *state = folded_of(stage, change->entity);
+        struct entity_state *state = folded_of(fixture, change->entity);
         EXPECT(entity_state_equal(state, &change->before));
         EXPECT(!entity_state_equal(&change->before, &change->after));
         EXPECT_EQ(change->entity->version, what->version);
@@ -152,12 +152,12 @@ static void fold(struct stage *stage, const struct notification *what)
 
 static enum channel_answer listen(void *ctx, const struct notification *what)
 {
-    struct stage *stage = ctx;
-    if (stage->deaf) {
+    struct fixture *fixture = ctx;
+    if (fixture->deaf) {
         return CHANNEL_MORE;
     }
-    fold(stage, what);
-    struct buf *to = &stage->heard;
+    fold(fixture, what);
+    struct buf *to = &fixture->heard;
     separate(to);
     buf_append_text(to, notification_name(what->kind));
     if (what->local_seq > 0) {
@@ -180,11 +180,11 @@ static enum channel_answer listen(void *ctx, const struct notification *what)
     return CHANNEL_MORE;
 }
 
-static void put_fate(struct stage_watch *watch,
-                     const char *what,
-                     const struct verdict *verdict)
+static void put_outcome(struct fixture_watch *watch,
+                        const char *what,
+                        const struct verdict *verdict)
 {
-    struct buf *to = &watch->stage->fates;
+    struct buf *to = &watch->fixture->outcomes;
     separate(to);
     buf_printf(to, "%s #%" PRIu64, what, watch->local_seq);
     if (verdict->err == ERR_OK) {
@@ -194,27 +194,27 @@ static void put_fate(struct stage_watch *watch,
     }
 }
 
-static void commit_once(struct stage *stage, const char **line)
+static void commit_once(struct fixture *fixture, const char **line)
 {
     const char *what = *line;
     *line = NULL;
     if (what != NULL) {
-        EXPECT_COMMIT(stage, what);
+        EXPECT_COMMIT(fixture, what);
     }
 }
 
 static void on_verdict(void *ctx, const struct verdict *verdict)
 {
-    struct stage_watch *watch = ctx;
-    put_fate(watch, "verdict", verdict);
-    commit_once(watch->stage, &watch->stage->on_verdict);
+    struct fixture_watch *watch = ctx;
+    put_outcome(watch, "verdict", verdict);
+    commit_once(watch->fixture, &watch->fixture->on_verdict);
 }
 
 static void on_settled(void *ctx, const struct verdict *verdict)
 {
-    struct stage_watch *watch = ctx;
-    put_fate(watch, "settled", verdict);
-    commit_once(watch->stage, &watch->stage->on_settled);
+    struct fixture_watch *watch = ctx;
+    put_outcome(watch, "settled", verdict);
+    commit_once(watch->fixture, &watch->fixture->on_settled);
 }
 
 /* -- The script ---------------------------------------------------------- */
@@ -461,7 +461,7 @@ static void say_opened(struct message *message, const char *at)
     }
 }
 
-void stage_say(struct stage *stage, const char *line)
+void fixture_say(struct fixture *fixture, const char *line)
 {
     const char *at = line;
     const struct text what = next_word(&at);
@@ -479,189 +479,190 @@ void stage_say(struct stage *stage, const char *line)
         CHECK(is_word(what, "open"));
         message.kind = MESSAGE_OPEN;
     }
-    reply(&stage->script, &message);
+    reply(&fixture->script, &message);
 }
 
-void stage_lose(struct stage *stage)
+void fixture_lose(struct fixture *fixture)
 {
-    struct session *session = stage->script.session;
+    struct session *session = fixture->script.session;
     CHECK(session != NULL);
-    stage->script.session = NULL;
+    fixture->script.session = NULL;
     session_disconnected(session);
 }
 
-void stage_connected(struct stage *stage)
+void fixture_connected(struct fixture *fixture)
 {
-    CHECK(stage->script.session != NULL);
-    session_connected(stage->script.session);
+    CHECK(fixture->script.session != NULL);
+    session_connected(fixture->script.session);
 }
 
-void stage_step(struct stage *stage, mono_ms more)
+void fixture_step(struct fixture *fixture, mono_ms more)
 {
-    const mono_ms now = stage->space->session->now;
-    replica_step(&stage->replica, now + more);
+    const mono_ms now = fixture->space->session->now;
+    replica_step(&fixture->replica, now + more);
 }
 
-void stage_wake(struct stage *stage)
+void fixture_wake(struct fixture *fixture)
 {
-    const mono_ms wake = replica_next_wake(&stage->replica);
+    const mono_ms wake = replica_next_wake(&fixture->replica);
     if (EXPECT(wake != MONO_NEVER)) {
-        replica_step(&stage->replica, wake);
+        replica_step(&fixture->replica, wake);
     }
 }
 
-const char *stage_said(struct stage *stage)
+const char *fixture_said(struct fixture *fixture)
 {
-    struct buf *text = next_text(stage);
-    buf_append_text(text, buf_text(&stage->script.said));
-    buf_clear(&stage->script.said);
+    struct buf *text = next_text(fixture);
+    buf_append_text(text, buf_text(&fixture->script.said));
+    buf_clear(&fixture->script.said);
     return buf_text(text);
 }
 
 /* -- Life ---------------------------------------------------------------- */
 
-static void open_space(struct stage *stage,
+static void open_space(struct fixture *fixture,
                        const struct space_options *options,
                        struct space **out)
 {
     const enum err err =
-        space_open(&stage->replica, options, out, &stage->detail);
+        space_open(&fixture->replica, options, out, &fixture->detail);
     CHECK(err == ERR_OK);
 }
 
-static void set_up(struct stage *stage)
+static void set_up(struct fixture *fixture)
 {
-    *stage = (struct stage){
+    *fixture = (struct fixture){
         .script = {.transport = {&script_methods}, .names = "chosen"},
-        .subscriber = {.fn = listen, .ctx = stage},
+        .subscriber = {.fn = listen, .ctx = fixture},
     };
-    replica_init(&stage->replica, NULL);
-    channel_subscribe(&stage->replica, &stage->subscriber);
+    replica_init(&fixture->replica, NULL);
+    channel_subscribe(&fixture->replica, &fixture->subscriber);
 }
 
-void stage_open_local(struct stage *stage)
+void fixture_open_local(struct fixture *fixture)
 {
-    set_up(stage);
+    set_up(fixture);
     const struct space_options options = {.id = value_text_new("s")};
-    open_space(stage, &options, &stage->space);
+    open_space(fixture, &options, &fixture->space);
 }
 
-void stage_open(struct stage *stage, const char *session)
+void fixture_open(struct fixture *fixture, const char *session)
 {
-    set_up(stage);
+    set_up(fixture);
     const struct space_options options = {
         .id = value_text_new("s"),
-        .transport = &stage->script.transport,
+        .transport = &fixture->script.transport,
         .session = value_text_new(session),
         .seed = 1,
     };
-    open_space(stage, &options, &stage->space);
+    open_space(fixture, &options, &fixture->space);
     value_unref(options.session);
 }
 
-void stage_open_second(struct stage *stage)
+void fixture_open_second(struct fixture *fixture)
 {
     const struct space_options options = {.id = value_text_new("t")};
-    open_space(stage, &options, &stage->second);
+    open_space(fixture, &options, &fixture->second);
 }
 
-static void release_folded(struct stage *stage)
+static void release_folded(struct fixture *fixture)
 {
-    VEC_FOREACH (&stage->folded, folded) {
+    VEC_FOREACH (&fixture->folded, folded) {
         entity_state_release(&folded->state);
     }
-    vec_release(&stage->folded);
+    vec_release(&fixture->folded);
 }
 
-void stage_close_space(struct stage *stage)
+void fixture_close_space(struct fixture *fixture)
 {
-    space_close(stage->space);
-    stage->space = NULL;
-    release_folded(stage);
+    space_close(fixture->space);
+    fixture->space = NULL;
+    release_folded(fixture);
 }
 
-void stage_close(struct stage *stage)
+void fixture_close(struct fixture *fixture)
 {
-    replica_release(&stage->replica);
-    release_folded(stage);
-    VEC_FOREACH (&stage->watches, watch) {
+    replica_release(&fixture->replica);
+    release_folded(fixture);
+    VEC_FOREACH (&fixture->watches, watch) {
         mem_free(*watch, sizeof **watch);
     }
-    vec_release(&stage->watches);
-    buf_release(&stage->heard);
-    buf_release(&stage->fates);
-    buf_release(&stage->script.said);
-    buf_release(&stage->script.last);
-    for (size_t i = 0; i < STAGE_TEXTS; i++) {
-        buf_release(&stage->texts[i]);
+    vec_release(&fixture->watches);
+    buf_release(&fixture->heard);
+    buf_release(&fixture->outcomes);
+    buf_release(&fixture->script.said);
+    buf_release(&fixture->script.last);
+    for (size_t i = 0; i < FIXTURE_TEXTS; i++) {
+        buf_release(&fixture->texts[i]);
     }
 }
 
 /* -- Names --------------------------------------------------------------- */
 
-static struct entity *entity_named(struct stage *stage, struct text name)
+static struct entity *entity_named(struct fixture *fixture, struct text name)
 {
-    struct space *space = stage->space;
+    struct space *space = fixture->space;
     if (name.at[0] == '>') {
-        space = stage->second;
+        space = fixture->second;
         name = (struct text){name.at + 1, name.length - 1};
     }
     const struct target target = target_of(name);
     struct entity *entity;
     const enum err err =
-        entity_of(space, target.scope, target.id, &entity, &stage->detail);
+        entity_of(space, target.scope, target.id, &entity, &fixture->detail);
     CHECK(err == ERR_OK);
     value_unref(target.id);
     return entity;
 }
 
-static struct place *place_named(struct stage *stage, struct text name)
+static struct place *place_named(struct fixture *fixture, struct text name)
 {
     const char *dot = memchr(name.at, '.', name.length);
     size_t length = dot != NULL ? (size_t)(dot - name.at) : name.length;
     const bool root = name.at[length - 1] == '!';
     struct entity *entity =
-        entity_named(stage, (struct text){name.at, length - root});
+        entity_named(fixture, (struct text){name.at, length - root});
     struct buf pointer = {0};
     buf_append_text(&pointer, root ? "" : "/value");
     for (; length < name.length; length++) {
         const char c = name.at[length];
         buf_append(&pointer, c == '.' ? "/" : &c, 1);
     }
-    struct path *path = from_pointer(&stage->replica.paths, buf_text(&pointer));
+    struct path *path =
+        from_pointer(&fixture->replica.paths, buf_text(&pointer));
     buf_release(&pointer);
     struct place *place = place_of(entity, path);
     path_unref(path);
     return place;
 }
 
-struct entity *stage_entity(struct stage *stage, const char *name)
+struct entity *fixture_entity(struct fixture *fixture, const char *name)
 {
-    return entity_named(stage, (struct text){name, strlen(name)});
+    return entity_named(fixture, (struct text){name, strlen(name)});
 }
 
-struct place *stage_place(struct stage *stage, const char *name)
+struct place *fixture_place(struct fixture *fixture, const char *name)
 {
-    return place_named(stage, (struct text){name, strlen(name)});
+    return place_named(fixture, (struct text){name, strlen(name)});
 }
 
 /* -- Transactions -------------------------------------------------------- */
 
-struct transaction *stage_begin(struct stage *stage)
+struct transaction *fixture_begin(struct fixture *fixture)
 {
-    struct stage_watch *watch = mem_alloc(sizeof *watch);
-    *watch = (struct stage_watch){
-        .stage = stage,
+    struct fixture_watch *watch = mem_alloc(sizeof *watch);
+    *watch = (struct fixture_watch){
+        .fixture = fixture,
         .local_seq =
-            stage->space->session == NULL ? 0 : stage->space->local_seq + 1,
+            fixture->space->session == NULL ? 0 : fixture->space->local_seq + 1,
     };
-    vec_push(&stage->watches, watch);
+    vec_push(&fixture->watches, watch);
     const struct transaction_options options = {
-        .source = stage->source,
-        .several_spaces = stage->several,
+        .source = fixture->source,
+        .several_spaces = fixture->several,
         .watch = {on_verdict, on_settled, watch},
     };
-    return transaction_begin(&stage->replica, &options);
+    return transaction_begin(&fixture->replica, &options);
 }
 
 static const struct {
@@ -707,7 +708,7 @@ static bool do_read(struct transaction *transaction,
     return false;
 }
 
-static enum err do_write(struct stage *stage,
+static enum err do_write(struct fixture *fixture,
                          struct transaction *transaction,
                          struct text verb,
                          struct place *place,
@@ -719,24 +720,24 @@ static enum err do_write(struct stage *stage,
             continue;
         }
         if (kind == WRITE_DELETE) {
-            return transaction_delete(transaction, place, &stage->detail);
+            return transaction_delete(transaction, place, &fixture->detail);
         }
         const struct value value = from_quoted(json);
         return kind == WRITE_PUT ? transaction_put_adopt(transaction,
                                                          place,
                                                          value,
-                                                         &stage->detail)
+                                                         &fixture->detail)
                                  : transaction_merge_adopt(transaction,
                                                            place,
                                                            kind,
                                                            value,
-                                                           &stage->detail);
+                                                           &fixture->detail);
     }
     (void)test_fail(__FILE__, __LINE__, "unknown verb: %s", verb.at);
     return ERR_ARGUMENT;
 }
 
-static enum err do_part(struct stage *stage,
+static enum err do_part(struct fixture *fixture,
                         struct transaction *transaction,
                         const char *part)
 {
@@ -745,25 +746,25 @@ static enum err do_part(struct stage *stage,
     const struct text name = next_word(&at);
     if (is_word(verb, "needs")) {
         transaction_needs(transaction,
-                          stage->space,
+                          fixture->space,
                           strtoull(name.at, NULL, 10));
         return ERR_OK;
     }
     if (is_word(verb, "new")) {
-        transaction_create_only(transaction, entity_named(stage, name));
+        transaction_create_only(transaction, entity_named(fixture, name));
         return ERR_OK;
     }
-    struct place *place = place_named(stage, name);
+    struct place *place = place_named(fixture, name);
     const enum err err = do_read(transaction, verb, place)
                              ? ERR_OK
-                             : do_write(stage, transaction, verb, place, at);
+                             : do_write(fixture, transaction, verb, place, at);
     place_unref(place);
     return err;
 }
 
-enum err stage_do(struct stage *stage,
-                  struct transaction *transaction,
-                  const char *line)
+enum err fixture_do(struct fixture *fixture,
+                    struct transaction *transaction,
+                    const char *line)
 {
     enum err err = ERR_OK;
     const char *at = line;
@@ -771,59 +772,59 @@ enum err stage_do(struct stage *stage,
         const char *bar = strstr(at, " | ");
         struct buf part = {0};
         buf_append(&part, at, bar != NULL ? (size_t)(bar - at) : strlen(at));
-        err = do_part(stage, transaction, buf_text(&part));
+        err = do_part(fixture, transaction, buf_text(&part));
         buf_release(&part);
         at = bar != NULL ? bar + strlen(" | ") : NULL;
     }
     return err;
 }
 
-enum err stage_end(struct stage *stage, struct transaction *transaction)
+enum err fixture_end(struct fixture *fixture, struct transaction *transaction)
 {
-    const enum err err = transaction_commit(transaction, &stage->detail);
-    stage->local_seq = transaction->local_seq;
+    const enum err err = transaction_commit(transaction, &fixture->detail);
+    fixture->local_seq = transaction->local_seq;
     transaction_release(transaction);
     return err;
 }
 
-enum err stage_commit(struct stage *stage, const char *line)
+enum err fixture_commit(struct fixture *fixture, const char *line)
 {
-    struct transaction *transaction = stage_begin(stage);
-    const enum err err = stage_do(stage, transaction, line);
+    struct transaction *transaction = fixture_begin(fixture);
+    const enum err err = fixture_do(fixture, transaction, line);
     if (err != ERR_OK) {
         transaction_release(transaction);
         return err;
     }
-    return stage_end(stage, transaction);
+    return fixture_end(fixture, transaction);
 }
 
-bool stage_expect_commit(const char *file,
-                         int line,
-                         struct stage *stage,
-                         enum err want,
-                         const char *what)
+bool fixture_expect_commit(const char *file,
+                           int line,
+                           struct fixture *fixture,
+                           enum err want,
+                           const char *what)
 {
-    stage->detail = (struct err_detail){0};
-    const enum err got = stage_commit(stage, what);
+    fixture->detail = (struct err_detail){0};
+    const enum err got = fixture_commit(fixture, what);
     return got == want || test_fail(file,
                                     line,
                                     "\"%s\" is %s (%s), not %s",
                                     what,
                                     err_name(got),
-                                    stage->detail.text,
+                                    fixture->detail.text,
                                     err_name(want));
 }
 
-const char *stage_read(struct stage *stage,
-                       struct transaction *transaction,
-                       const char *name)
+const char *fixture_read(struct fixture *fixture,
+                         struct transaction *transaction,
+                         const char *name)
 {
-    struct place *place = stage_place(stage, name);
+    struct place *place = fixture_place(fixture, name);
     struct value value;
     const enum err err =
         transaction_read(transaction, place, READ_DEEP, READ_UNTRACKED, &value);
     place_unref(place);
-    struct buf *text = next_text(stage);
+    struct buf *text = next_text(fixture);
     if (err != ERR_OK) {
         buf_append_text(text, err_name(err));
     } else {
@@ -835,41 +836,41 @@ const char *stage_read(struct stage *stage,
 
 /* -- Looking ------------------------------------------------------------- */
 
-const char *stage_see(struct stage *stage, const char *name)
+const char *fixture_see(struct fixture *fixture, const char *name)
 {
-    struct buf *text = next_text(stage);
-    put_state(text, &stage_entity(stage, name)->visible);
+    struct buf *text = next_text(fixture);
+    put_state(text, &fixture_entity(fixture, name)->visible);
     return buf_text(text);
 }
 
-const char *stage_confirmed(struct stage *stage, const char *name)
+const char *fixture_confirmed(struct fixture *fixture, const char *name)
 {
-    struct buf *text = next_text(stage);
-    put_state(text, overlay_confirmed(stage_entity(stage, name)));
+    struct buf *text = next_text(fixture);
+    put_state(text, overlay_confirmed(fixture_entity(fixture, name)));
     return buf_text(text);
 }
 
-const char *stage_heard(struct stage *stage)
+const char *fixture_heard(struct fixture *fixture)
 {
-    struct buf *text = next_text(stage);
-    buf_append_text(text, buf_text(&stage->heard));
-    buf_clear(&stage->heard);
+    struct buf *text = next_text(fixture);
+    buf_append_text(text, buf_text(&fixture->heard));
+    buf_clear(&fixture->heard);
     return buf_text(text);
 }
 
-const char *stage_fates(struct stage *stage)
+const char *fixture_outcomes(struct fixture *fixture)
 {
-    struct buf *text = next_text(stage);
-    buf_append_text(text, buf_text(&stage->fates));
-    buf_clear(&stage->fates);
+    struct buf *text = next_text(fixture);
+    buf_append_text(text, buf_text(&fixture->outcomes));
+    buf_clear(&fixture->outcomes);
     return buf_text(text);
 }
 
-const char *stage_pending(struct stage *stage, uint64_t local_seq)
+const char *fixture_pending(struct fixture *fixture, uint64_t local_seq)
 {
-    struct buf *text = next_text(stage);
+    struct buf *text = next_text(fixture);
     struct value written = VALUE_NONE;
-    LIST_FOREACH (&stage->space->pending, node) {
+    LIST_FOREACH (&fixture->space->pending, node) {
         const struct pending *pending =
             CONTAINER_OF(node, struct pending, node);
         if (pending->commit.local_seq == local_seq) {
@@ -881,14 +882,15 @@ const char *stage_pending(struct stage *stage, uint64_t local_seq)
     return buf_text(text);
 }
 
-static bool check_space(struct stage *stage, const struct space *space)
+static bool check_space(struct fixture *fixture, const struct space *space)
 {
     bool held = true;
     MAP_FOREACH (&space->entities, slot) {
         struct entity *entity = slot->item;
-        held = held && overlay_check(entity) && place_check(entity) &&
-               entity_state_equal(folded_of(stage, entity), &entity->visible) &&
-               entity->version <= stage->replica.version;
+        held =
+            held && overlay_check(entity) && place_check(entity) &&
+            entity_state_equal(folded_of(fixture, entity), &entity->visible) &&
+            entity->version <= fixture->replica.version;
     }
     uint64_t last = 0;
     size_t dead = 0;
@@ -902,10 +904,10 @@ static bool check_space(struct stage *stage, const struct space *space)
     return held && dead == space->dead;
 }
 
-bool stage_check(const char *file, int line, struct stage *stage)
+bool fixture_check(const char *file, int line, struct fixture *fixture)
 {
     const bool held =
-        (stage->space == NULL || check_space(stage, stage->space)) &&
-        (stage->second == NULL || check_space(stage, stage->second));
+        (fixture->space == NULL || check_space(fixture, fixture->space)) &&
+        (fixture->second == NULL || check_space(fixture, fixture->second));
     return held || test_fail(file, line, "an invariant does not hold");
 }

@@ -1,4 +1,4 @@
-/* A replica on a stage: transactions in one line, a store that says what the
+/* A replica on a fixture: transactions in one line, a store that says what the
  * test tells it to say, and a subscriber that writes everything down.
  *
  * A transaction is what it does, between bars:
@@ -32,15 +32,15 @@
 
 #include "base/buf.h"
 #include "replica/draft.h"
-#include "replica/fate.h"
 #include "replica/overlay.h"
+#include "replica/pending.h"
 #include "replica/replica.h"
 #include "replica/session.h"
 #include "replica/space.h"
 #include "replica/transaction.h"
 
 enum {
-    STAGE_TEXTS = 4,
+    FIXTURE_TEXTS = 4,
 };
 
 /* The store's side of the connection, as the test wants it. */
@@ -63,27 +63,27 @@ struct script {
 };
 
 /* What the notifications say that a document is. */
-struct stage_folded {
+struct fixture_folded {
     struct entity *entity;
     struct entity_state state;
 };
 
-struct stage_watch {
-    struct stage *stage;
+struct fixture_watch {
+    struct fixture *fixture;
     uint64_t local_seq;
 };
 
-struct stage {
+struct fixture {
     struct replica replica;
     struct space *space;
     struct space *second; /* or NULL */
     struct script script; /* of `space` */
     struct subscriber subscriber;
-    VEC(struct stage_folded) folded;
-    VEC(struct stage_watch *) watches;
-    struct buf heard; /* notifications, since the last look */
-    struct buf fates; /* verdicts and settlements, likewise */
-    struct buf texts[STAGE_TEXTS];
+    VEC(struct fixture_folded) folded;
+    VEC(struct fixture_watch *) watches;
+    struct buf heard;    /* notifications, since the last look */
+    struct buf outcomes; /* verdicts and settlements, likewise */
+    struct buf texts[FIXTURE_TEXTS];
     unsigned next_text;
     struct err_detail detail; /* of the last commit */
     uint64_t local_seq;
@@ -99,85 +99,86 @@ struct stage {
 
 /* A local space; one whose session is `session` ("" lets the store choose);
  * and the second one, local, at any time after. */
-void stage_open_local(struct stage *stage);
-void stage_open(struct stage *stage, const char *session);
-void stage_open_second(struct stage *stage);
-void stage_close(struct stage *stage);
+void fixture_open_local(struct fixture *fixture);
+void fixture_open(struct fixture *fixture, const char *session);
+void fixture_open_second(struct fixture *fixture);
+void fixture_close(struct fixture *fixture);
 
 /* Closes the first space, at once. */
-void stage_close_space(struct stage *stage);
+void fixture_close_space(struct fixture *fixture);
 
 /* -- Transactions -------------------------------------------------------- */
 
-struct transaction *stage_begin(struct stage *stage);
+struct transaction *fixture_begin(struct fixture *fixture);
 
 /* One line in an open transaction; the first error. */
-enum err stage_do(struct stage *stage,
-                  struct transaction *transaction,
-                  const char *line);
+enum err fixture_do(struct fixture *fixture,
+                    struct transaction *transaction,
+                    const char *line);
 
 /* Ends it, and releases it. */
-enum err stage_end(struct stage *stage, struct transaction *transaction);
+enum err fixture_end(struct fixture *fixture, struct transaction *transaction);
 
 /* All of it; the first error of what it did aborts it. */
-enum err stage_commit(struct stage *stage, const char *line);
+enum err fixture_commit(struct fixture *fixture, const char *line);
 
 /* What a transaction would read there: a value as text, "()" if there is
  * nothing, or an error's name. */
-const char *stage_read(struct stage *stage,
-                       struct transaction *transaction,
-                       const char *name);
+const char *fixture_read(struct fixture *fixture,
+                         struct transaction *transaction,
+                         const char *name);
 
-bool stage_expect_commit(const char *file,
-                         int line,
-                         struct stage *stage,
-                         enum err want,
-                         const char *what);
-#define EXPECT_COMMIT(stage, line) \
-    stage_expect_commit(__FILE__, __LINE__, (stage), ERR_OK, (line))
-#define EXPECT_NO_COMMIT(stage, err, line) \
-    stage_expect_commit(__FILE__, __LINE__, (stage), (err), (line))
+bool fixture_expect_commit(const char *file,
+                           int line,
+                           struct fixture *fixture,
+                           enum err want,
+                           const char *what);
+#define EXPECT_COMMIT(fixture, line) \
+    fixture_expect_commit(__FILE__, __LINE__, (fixture), ERR_OK, (line))
+#define EXPECT_NO_COMMIT(fixture, err, line) \
+    fixture_expect_commit(__FILE__, __LINE__, (fixture), (err), (line))
 
 /* -- The store ----------------------------------------------------------- */
 
 /* The store says something, in the form above. */
-void stage_say(struct stage *stage, const char *line);
+void fixture_say(struct fixture *fixture, const char *line);
 
 /* The connection is lost; the transport has connected. */
-void stage_lose(struct stage *stage);
-void stage_connected(struct stage *stage);
+void fixture_lose(struct fixture *fixture);
+void fixture_connected(struct fixture *fixture);
 
 /* Time passes; up to the next wake that there is. */
-void stage_step(struct stage *stage, mono_ms more);
-void stage_wake(struct stage *stage);
+void fixture_step(struct fixture *fixture, mono_ms more);
+void fixture_wake(struct fixture *fixture);
 
 /* What the replica said since the last look:
  * "connect; open s1 seen=0; watch A; commits 1 2; ack 5; disconnect". */
-const char *stage_said(struct stage *stage);
+const char *fixture_said(struct fixture *fixture);
 
 /* -- Looking -------------------------------------------------------------
  *
- * The texts are borrowed until STAGE_TEXTS more of them were asked for. */
+ * The texts are borrowed until FIXTURE_TEXTS more of them were asked for. */
 
-struct entity *stage_entity(struct stage *stage, const char *name);
-struct place *stage_place(struct stage *stage, const char *name);
+struct entity *fixture_entity(struct fixture *fixture, const char *name);
+struct place *fixture_place(struct fixture *fixture, const char *name);
 
 /* What is visible, and what is confirmed: the payload, "()" if there is no
  * document, or the document after a ! if it has more than a payload. */
-const char *stage_see(struct stage *stage, const char *name);
-const char *stage_confirmed(struct stage *stage, const char *name);
+const char *fixture_see(struct fixture *fixture, const char *name);
+const char *fixture_confirmed(struct fixture *fixture, const char *name);
 
 /* Notifications since the last look: "commit #1 by x A ()->1; pull". */
-const char *stage_heard(struct stage *stage);
+const char *fixture_heard(struct fixture *fixture);
 
 /* "verdict #1 @5; settled #1 @5; settled #2 CONFLICT: ..." */
-const char *stage_fates(struct stage *stage);
+const char *fixture_outcomes(struct fixture *fixture);
 
 /* A pending commit as canonical JSON, or "()". */
-const char *stage_pending(struct stage *stage, uint64_t local_seq);
+const char *fixture_pending(struct fixture *fixture, uint64_t local_seq);
 
-/* Everything that the headers promise: C1, N1 to N3, O1, S2, P1 to P3. */
-bool stage_check(const char *file, int line, struct stage *stage);
-#define EXPECT_STAGE(stage) stage_check(__FILE__, __LINE__, (stage))
+/* Everything that the headers promise: channel-1, entity-1 to entity-3,
+ * overlay-1, space-2, place-1 to place-3. */
+bool fixture_check(const char *file, int line, struct fixture *fixture);
+#define EXPECT_STAGE(fixture) fixture_check(__FILE__, __LINE__, (fixture))
 
 #endif

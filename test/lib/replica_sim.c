@@ -775,9 +775,9 @@ static uint64_t row_of(const char *rows, const struct trial *trial)
     return seq;
 }
 
-static void compare_fate(struct sim *sim,
-                         const struct trial *trial,
-                         uint64_t row)
+static void compare_outcome(struct sim *sim,
+                            const struct trial *trial,
+                            uint64_t row)
 {
     expect(sim, trial->told == 1, "a commit has not had one COMMIT");
     expect(sim, trial->reverted <= 1, "a commit has had several REVERTs");
@@ -840,7 +840,7 @@ static void compare_all(struct sim *sim)
             continue;
         }
         const uint64_t row = row_of(buf_text(&rows), trial);
-        compare_fate(sim, trial, row);
+        compare_outcome(sim, trial, row);
         counted -= row > 0 && trial->counts;
         incremented -= row > 0 && trial->increments;
         if (row > 0 && trial->token > 0) {

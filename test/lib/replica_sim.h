@@ -18,8 +18,8 @@
  *                    so do those that were incremented; and a list holds
  *                    what was appended, each once
  *
- * A replica that starts again does not learn the fate of what it had
- * outstanding; those are left out of the comparison of fates, not of the
+ * A replica that starts again does not learn the outcome of what it had
+ * outstanding; those are left out of the comparison of outcomes, not of the
  * counters. */
 
 #ifndef TEST_LIB_REPLICA_SIM_H

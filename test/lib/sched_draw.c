@@ -181,7 +181,7 @@ static void poke(struct random *random, struct world *world)
     struct world_slot *slot = &world->slots[random_below(random, world->count)];
     if (slot->node != NULL) {
         slot->forced = true;
-        scheduler_invalidate(world->sched, slot->node);
+        sched_invalidate(world->sched, slot->node);
     }
 }
 
@@ -195,9 +195,9 @@ static void change_gate(struct random *random, struct world *world)
         return;
     }
     if (random_one_in(random, 2)) {
-        scheduler_set_debounce(world->sched, slot->node, window);
+        sched_set_debounce(world->sched, slot->node, window);
     } else {
-        scheduler_set_throttle(world->sched, slot->node, window);
+        sched_set_throttle(world->sched, slot->node, window);
     }
 }
 
@@ -206,7 +206,7 @@ static void promote(struct random *random, struct world *world)
     const struct world_slot *slot =
         &world->slots[random_below(random, world->count)];
     if (slot->node != NULL) {
-        scheduler_promote(world->sched, slot->node);
+        sched_promote(world->sched, slot->node);
         world->tally->promoted++;
     }
 }
@@ -219,10 +219,7 @@ static void pull(struct random *random, struct world *world)
         .path = PATH_PAYLOAD,
     };
     struct value value;
-    (void)scheduler_pull(world->sched,
-                         world_place(world, &at),
-                         world->now,
-                         &value);
+    (void)sched_pull(world->sched, world_place(world, &at), world->now, &value);
     value_unref(value);
     world->tally->pulls++;
 }

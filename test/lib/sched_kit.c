@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "lib/persist_kit.h"
 #include "lib/store_kit.h"
 #include "lib/test.h"
@@ -21,7 +21,7 @@ enum {
 struct kit_store {
     struct store_kit kit;
     struct hub hub;
-    struct link link;
+    struct hub_link link;
     uint64_t others; /* commits of somebody else */
     bool in_file;    /* which is opened anew by each process */
     enum err
@@ -194,11 +194,11 @@ static void begin(struct sched_kit *kit,
           ERR_OK);
     value_unref(space_options.id);
     value_unref(space_options.session);
-    const struct scheduler_options options = {
+    const struct sched_options options = {
         .host = &kit->sim.host,
         .hooks = {.ctx = kit, .error = on_error, .not_settling = on_unsettled},
     };
-    kit->sched = scheduler_new(&kit->replica, &options);
+    kit->sched = sched_new(&kit->replica, &options);
     persistence_listen(kit->sched, kit->space);
 }
 
@@ -257,10 +257,10 @@ static void begin_on(struct sched_kit *kit, bool held, bool in_file)
         kit_open_memory(&store->kit, NULL);
     }
     open_hub(store);
-    link_init(&store->link,
-              &store->hub,
-              held ? LINK_HELD : LINK_DIRECT,
-              VALUE_NONE);
+    hub_link_init(&store->link,
+                  &store->hub,
+                  held ? HUB_LINK_HELD : HUB_LINK_DIRECT,
+                  VALUE_NONE);
     begin(kit, &store->link.transport, "kit", 1);
 }
 
@@ -280,7 +280,7 @@ void kit_begin_beside(struct sched_kit *kit,
 {
     *kit = (struct sched_kit){0};
     kit->beside = mem_alloc_zero(sizeof *kit->beside);
-    link_init(kit->beside, &other->store->hub, LINK_DIRECT, VALUE_NONE);
+    hub_link_init(kit->beside, &other->store->hub, HUB_LINK_DIRECT, VALUE_NONE);
     begin(kit, &kit->beside->transport, session, 2);
 }
 
@@ -300,12 +300,12 @@ static void node_free(struct kit_node *node)
 static void wait_for_answers(struct sched_kit *kit)
 {
     for (unsigned i = 0;
-         i < KIT_WAKES_MAX && kit->store != NULL && kit->sched->flights > 0;
+         i < KIT_WAKES_MAX && kit->store != NULL && kit->sched->inflight > 0;
          i++) {
         replica_step(&kit->replica, kit->sim.now);
         hub_step(&kit->store->hub, kit->sim.now);
-        replica_settle(&kit->replica);
-        link_pump(&kit->store->link);
+        replica_pump(&kit->replica);
+        hub_link_pump(&kit->store->link);
         const mono_ms wake = replica_next_wake(&kit->replica);
         if (wake != MONO_NEVER && wake > kit->sim.now) {
             sim_host_advance(&kit->sim, wake);
@@ -316,7 +316,7 @@ static void wait_for_answers(struct sched_kit *kit)
 /* The end of everything above the store. */
 static void end_process(struct sched_kit *kit)
 {
-    scheduler_free(kit->sched);
+    sched_free(kit->sched);
     VEC_FOREACH (&kit->nodes, node) {
         node_free(*node);
     }
@@ -332,14 +332,14 @@ void kit_restart(struct sched_kit *kit, bool crash)
         wait_for_answers(kit);
     }
     end_process(kit);
-    const enum link_mode mode = store->link.mode;
-    link_release(&store->link);
+    const enum hub_link_mode mode = store->link.mode;
+    hub_link_release(&store->link);
     if (store->in_file) {
         hub_release(&store->hub);
         kit_reopen(&store->kit);
         open_hub(store);
     }
-    link_init(&store->link, &store->hub, mode, VALUE_NONE);
+    hub_link_init(&store->link, &store->hub, mode, VALUE_NONE);
     char name[24];
     (void)snprintf(name, sizeof name, "kit%u", ++kit->lives);
     begin(kit, &store->link.transport, name, kit->lives + 1);
@@ -355,11 +355,11 @@ void kit_end(struct sched_kit *kit)
     wait_for_answers(kit);
     end_process(kit);
     if (kit->beside != NULL) {
-        link_release(kit->beside);
+        hub_link_release(kit->beside);
         mem_free(kit->beside, sizeof *kit->beside);
     }
     if (kit->store != NULL) {
-        link_release(&kit->store->link);
+        hub_link_release(&kit->store->link);
         hub_release(&kit->store->hub);
         kit_close(&kit->store->kit);
         mem_free(kit->store, sizeof *kit->store);
@@ -381,7 +381,7 @@ void kit_end(struct sched_kit *kit)
 
 bool kit_check(struct sched_kit *kit)
 {
-    return EXPECT(scheduler_check(kit->sched));
+    return EXPECT(sched_check(kit->sched));
 }
 
 void kit_check_step(struct sched_kit *kit)
@@ -400,11 +400,12 @@ void kit_check_step(struct sched_kit *kit)
 void kit_pump(struct sched_kit *kit)
 {
     CHECK(kit->beside != NULL || kit->store != NULL);
-    struct link *link = kit->beside != NULL ? kit->beside : &kit->store->link;
-    replica_settle(&kit->replica);
-    link_pump(link);
-    replica_settle(&kit->replica);
-    link_pump(link);
+    struct hub_link *link =
+        kit->beside != NULL ? kit->beside : &kit->store->link;
+    replica_pump(&kit->replica);
+    hub_link_pump(link);
+    replica_pump(&kit->replica);
+    hub_link_pump(link);
     kit_check_step(kit);
 }
 
@@ -623,7 +624,7 @@ const char *kit_pull(struct sched_kit *kit, const char *name)
 {
     struct place *place = kit_place(kit, name);
     struct value value = VALUE_NONE;
-    (void)scheduler_pull(kit->sched, place, kit->sim.now, &value);
+    (void)sched_pull(kit->sched, place, kit->sim.now, &value);
     struct buf *text = next_text(kit);
     kit_put_value(text, value);
     value_unref(value);
@@ -649,7 +650,7 @@ void kit_step(struct sched_kit *kit)
     if (kit->store != NULL) {
         hub_step(&kit->store->hub, kit->sim.now);
     }
-    scheduler_step(kit->sched, kit->sim.now);
+    sched_step(kit->sched, kit->sim.now);
     kit_check_step(kit);
 }
 
@@ -663,11 +664,11 @@ bool kit_idle(struct sched_kit *kit)
 {
     for (unsigned i = 0; i < KIT_WAKES_MAX; i++) {
         kit_step(kit);
-        if (scheduler_is_idle(kit->sched)) {
-            scheduler_idle_over(kit->sched);
+        if (sched_is_idle(kit->sched)) {
+            sched_idle_over(kit->sched);
             return true;
         }
-        const mono_ms wake = scheduler_next_wake(kit->sched);
+        const mono_ms wake = sched_next_wake(kit->sched);
         if (wake == MONO_NEVER) {
             return false;
         }
@@ -813,7 +814,7 @@ struct kit_node *kit_add(struct sched_kit *kit,
         .identity = kit->piece != NULL ? &identity : NULL,
         .clearance = spec->clearance,
     };
-    node->node = scheduler_register(kit->sched, &real);
+    node->node = sched_register(kit->sched, &real);
     for (size_t i = 0; i < wide_count; i++) {
         place_unref(parsed[i].place);
     }
@@ -831,7 +832,7 @@ void kit_remove(struct kit_node *node)
     CHECK(node->node != NULL);
     struct node *gone = node->node;
     node->node = NULL;
-    scheduler_remove(node->kit->sched, gone);
+    sched_remove(node->kit->sched, gone);
     kit_check_step(node->kit);
 }
 

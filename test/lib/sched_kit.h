@@ -30,7 +30,7 @@
 #include "lib/sim_host.h"
 #include "replica/replica.h"
 #include "replica/space.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 
 enum {
     KIT_PLACES_MAX = 40,  /* that one node reads or writes */
@@ -41,7 +41,7 @@ enum {
 
 struct kit_node;
 struct kit_store;
-struct link;
+struct hub_link;
 struct store_kit;
 
 /* What a node does; see kit_add. */
@@ -54,7 +54,7 @@ struct sched_kit {
     struct sched *sched;
     struct sim_host sim;     /* the clock is sim.now */
     struct kit_store *store; /* or NULL: the space is its own authority */
-    struct link *beside;     /* to the store of another kit; or NULL */
+    struct hub_link *beside; /* to the store of another kit; or NULL */
     VEC(struct kit_node *) nodes;
     struct buf order;     /* names of what ran, since the last look */
     struct buf triggers;  /* kit_trace: decisions, likewise */

@@ -163,7 +163,8 @@ void model_evaluate(const struct model_documents *documents,
                     const struct model_program *program,
                     struct model_outcome *out);
 
-/* Whether a read sees what a write at `to` can change (G2 of sched/graph.h). */
+/* Whether a read sees what a write at `to` can change (graph-2 of
+ * sched/graph.h). */
 bool model_overlaps(const struct model_documents *documents,
                     const struct model_place *read,
                     const struct model_place *to);

@@ -50,7 +50,7 @@ void world_open(struct world *world, struct world_tally *tally)
     for (size_t i = MODEL_FIRST_SHARED; i < MODEL_FIRST_OUTPUT; i++) {
         put_payload(world, i, value_empty_object());
     }
-    world->sched = scheduler_new(&world->replica, NULL);
+    world->sched = sched_new(&world->replica, NULL);
     world->subscriber = (struct subscriber){.fn = on_change, .ctx = world};
     channel_subscribe(&world->replica, &world->subscriber);
 }
@@ -66,7 +66,7 @@ static void forget_seen(struct world_slot *slot)
 void world_close(struct world *world)
 {
     channel_unsubscribe(&world->subscriber);
-    scheduler_free(world->sched);
+    sched_free(world->sched);
     for (size_t i = 0; i < MODEL_SLOTS; i++) {
         forget_seen(&world->slots[i]);
         vec_release(&world->slots[i].seen);
@@ -518,14 +518,14 @@ void world_register(struct world *world,
     self->ran = self->due = self->forced = self->failed = false;
     self->unsure = false;
     vec_clear(&self->reads);
-    self->node = scheduler_register(world->sched, &spec);
+    self->node = sched_register(world->sched, &spec);
 }
 
 void world_remove(struct world *world, size_t slot)
 {
     struct node *node = world->slots[slot].node;
     world->slots[slot].node = NULL;
-    scheduler_remove(world->sched, node);
+    sched_remove(world->sched, node);
 }
 
 /* -- Checks -------------------------------------------------------------- */
@@ -655,7 +655,7 @@ static void check_all(struct world *world)
     find_live(world, &live);
     find_restless(world, &restless);
     world->tally->checks++;
-    (void)HOLDS(world, scheduler_check(world->sched));
+    (void)HOLDS(world, sched_check(world->sched));
     for (size_t i = 0; i < world->count; i++) {
         struct world_slot *slot = &world->slots[i];
         if (slot->node != NULL) {
@@ -676,7 +676,7 @@ bool model_world_step(struct world *world)
         world->slots[i].step_failed = false;
     }
     const uint64_t before = world->sched->counters.not_settling;
-    scheduler_step(world->sched, world->now);
+    sched_step(world->sched, world->now);
     if (world->sched->counters.not_settling != before) {
         world->tally->unsettled++;
     }
@@ -690,7 +690,7 @@ bool world_settle(struct world *world)
         WAKES_MAX = 64
     };
     for (unsigned i = 0; i < WAKES_MAX && !world->silent; i++) {
-        const mono_ms wake = scheduler_next_wake(world->sched);
+        const mono_ms wake = sched_next_wake(world->sched);
         if (wake == MONO_NEVER) {
             return true;
         }
@@ -725,6 +725,6 @@ void world_restart(struct world *world)
     for (size_t i = 0; i < world->count; i++) {
         world->slots[i].node = NULL;
     }
-    scheduler_free(world->sched);
-    world->sched = scheduler_new(&world->replica, NULL);
+    sched_free(world->sched);
+    world->sched = sched_new(&world->replica, NULL);
 }

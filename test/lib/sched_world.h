@@ -21,7 +21,7 @@
 
 #include "lib/sched_model.h"
 #include "replica/space.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 
 struct world;
 

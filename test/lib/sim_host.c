@@ -27,7 +27,8 @@ static size_t find_timer(const struct sim_host *sim,
     return i;
 }
 
-/* The place of the timer that fires first (H1), or the count if none is. */
+/* The place of the timer that fires first (sim-host-1), or the count if none
+ * is. */
 static size_t find_earliest(const struct sim_host *sim)
 {
     size_t earliest = 0;
@@ -53,7 +54,8 @@ static void fire(struct sim_host *sim, size_t place)
 {
     const struct sim_timer due = sim->armed[place];
     CHECK(due.at >= sim->now);
-    disarm(sim, place); /* H3: before the call, which may arm it again */
+    disarm(sim, place); /* sim-host-3: before the call, which may arm it
+                           again */
     sim->now = due.at;
     due.timer->fire(due.timer);
 }

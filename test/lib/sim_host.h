@@ -5,13 +5,14 @@
  *   gates_init(&gates, &sim.host, ...);   whatever is tested
  *   sim_host_advance(&sim, 1500);         fires what is due, in order
  *
- *   H1  Timers fire in the order of their times; of one time, in the order in
- *       which they were armed. A time that is past counts as now.
- *   H2  While a timer fires, the clock shows the time it was armed for.
- *   H3  A timer is disarmed before it fires, and may arm itself or others; it
- *       fires again in the same advance if that is due too.
- *   H4  Nothing here allocates: the ledger of lib/test.h sees only what is
- *       tested.
+ *   sim-host-1  Timers fire in the order of their times; of one time, in the
+ *               order in which they were armed. A time that is past counts as
+ *               now.
+ *   sim-host-2  While a timer fires, the clock shows the time it was armed for.
+ *   sim-host-3  A timer is disarmed before it fires, and may arm itself or
+ *               others; it fires again in the same advance if that is due too.
+ *   sim-host-4  Nothing here allocates: the ledger of lib/test.h sees only what
+ *               is tested.
  *
  * All zero is not a host. There is nothing to release. */
 

@@ -298,7 +298,7 @@ void compare_branches(struct schedule *schedule, struct store_kit *kit)
 static enum err compare_record(void *ctx, const struct history_record *record)
 {
     struct schedule *schedule = ctx;
-    const uint64_t number = record->effects->record;
+    const uint64_t number = record->commit_record->record;
     if (EXPECT(number > 0 && number <= schedule->records.count)) {
         const struct value was = schedule->records.at[number - 1];
         note(schedule, EXPECT_VALUE(record->record, was));
@@ -390,7 +390,7 @@ static void open_replica(struct schedule *schedule,
                          bool compacted)
 {
     struct engine_options options = schedule->kit.options;
-    options.on_effects = NULL;
+    options.on_commit_record = NULL;
     kit_open_memory(replica, &options);
     for (size_t i = 0; i < schedule->records.count; i++) {
         if (compacted) {
@@ -451,7 +451,7 @@ void compare_backup(struct schedule *schedule, struct store_kit *kit)
     struct store_kit place = {.options = kit->options};
     struct store_kit copy;
     struct err_detail detail = {0};
-    place.options.on_effects = NULL;
+    place.options.on_commit_record = NULL;
     kit_folder_new(place.folder, sizeof place.folder);
     const int length =
         snprintf(place.path, sizeof place.path, "%s/copy.db", place.folder);

@@ -53,7 +53,7 @@ void kit_folder_sweep(const char *folder, const char *part)
 void kit_folder_remove(const char *folder)
 {
     static const char *const inside[] = {"run", "sessions"};
-    for (size_t i = 0; i < COUNT_OF(inside); i++) { /* host/held_file.h */
+    for (size_t i = 0; i < COUNT_OF(inside); i++) { /* host/locked_file.h */
         char path[512];
         (void)snprintf(path, sizeof path, "%s/%s", folder, inside[i]);
         if (access(path, F_OK) == 0) {

@@ -149,7 +149,7 @@ static bool is_content(struct value id)
     return text.length > 4 && strncmp(text.at, "cid:", 4) == 0;
 }
 
-/* M4 */
+/* store-model-4 */
 static bool is_elided(const struct commit_op *op, struct value state)
 {
     return is_content(op->target.id) && !value_is_absent(state);
@@ -224,7 +224,8 @@ struct value store_model_common(const struct store_model *model,
     return state;
 }
 
-/* Whether the entry wrote the document, and not only meant to (M4). */
+/* Whether the entry wrote the document, and not only meant to
+ * (store-model-4). */
 static bool writes(const struct store_model *model,
                    size_t entry,
                    const struct model_name *name)
@@ -355,7 +356,7 @@ static bool make_view(const struct reader *reader, struct value *view)
     return true;
 }
 
-/* M1 */
+/* store-model-1 */
 static bool is_stale(const struct reader *reader)
 {
     const struct store_model *model = reader->model;
@@ -382,7 +383,7 @@ static bool is_stale(const struct reader *reader)
     return stale;
 }
 
-/* -- What a store may refuse (M2, M3) ------------------------------------ */
+/* -- What a store may refuse (store-model-2, store-model-3) -------------- */
 
 /* What is at the first `length` segments. */
 static struct value at_prefix(struct value value,
@@ -601,7 +602,7 @@ static enum err check_read(const struct store_model *model,
     return ERR_OK;
 }
 
-/* M5 */
+/* store-model-5 */
 static enum err check_view(const struct store_model *model,
                            const struct commit *commit,
                            struct value principal,

@@ -7,23 +7,26 @@
  * the reader saw them (value/difference.h). A store may be stricter than that
  * where the model says so, and never laxer:
  *
- *   M1  A read is stale if a commit that its author did not have in view
- *       changed what is seen at its path, or if what was in view is not what
- *       is there now. In view is the state at the read's seq, with the named
- *       layers on top of it in the order of their numbers.
- *   M2  A read may be refused only if such a commit wrote the document whole,
- *       or has an operation that is not apart from the read's path: on the
- *       same way down, or in an array or a container that it made itself. Or
- *       if the layers did not land in order, or one of them may have carried
- *       something from one place to another.
- *   M3  What compaction folded is forgotten in parts: a read from before the
- *       horizon may be refused if anything was written to the document since
- *       then, up to the horizon.
- *   M4  A document whose id is that of its content is written by the first who
- *       sets it on a branch; to set it again there does nothing.
- *   M5  A view is stale if what landed above its seq is not as many commits as
- *       it says, all of its author. It may be refused if anything landed above
- *       its seq.
+ *   store-model-1  A read is stale if a commit that its author did not have in
+ *                  view changed what is seen at its path, or if what was in
+ *                  view is not what is there now. In view is the state at the
+ *                  read's seq, with the named layers on top of it in the order
+ *                  of their numbers.
+ *   store-model-2  A read may be refused only if such a commit wrote the
+ *                  document whole, or has an operation that is not apart from
+ *                  the read's path: on the same way down, or in an array or a
+ *                  container that it made itself. Or if the layers did not land
+ *                  in order, or one of them may have carried something from one
+ *                  place to another.
+ *   store-model-3  What compaction folded is forgotten in parts: a read from
+ *                  before the horizon may be refused if anything was written to
+ *                  the document since then, up to the horizon.
+ *   store-model-4  A document whose id is that of its content is written by the
+ *                  first who sets it on a branch; to set it again there does
+ *                  nothing.
+ *   store-model-5  A view is stale if what landed above its seq is not as many
+ *                  commits as it says, all of its author. It may be refused if
+ *                  anything landed above its seq.
  *
  * The horizon is only a number here: the list keeps everything. */
 
@@ -114,11 +117,13 @@ bool store_model_wrote(const struct store_model *model,
 
 struct model_answer {
     enum err err;      /* OK: it lands, or did */
-    bool may_conflict; /* CONFLICT is right as well (M2) */
+    bool may_conflict; /* CONFLICT is right as well (store-model-2) */
     bool replayed;
     uint64_t seq;
     VEC(struct resolved_layer) resolved; /* ascending */
-    VEC(uint32_t) elided; /* lands: operations that do nothing (M4) */
+    VEC(uint32_t)
+    elided; /* lands: operations that do nothing
+               (store-model-4) */
 };
 
 /* What must become of the commit now. Release with model_answer_release. */

@@ -3,17 +3,17 @@
 #include "lib/store_schedule.h"
 
 #include "lib/values.h"
-#include "store/effects.h"
+#include "store/commit_record.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
 
 /* -- Life ---------------------------------------------------------------- */
 
-static void keep_record(void *ctx, const struct effects *effects)
+static void keep_record(void *ctx, const struct commit_record *commit_record)
 {
     struct schedule *schedule = ctx;
-    vec_push(&schedule->records, effects_write(effects));
+    vec_push(&schedule->records, record_write(commit_record));
 }
 
 static struct engine_options draw_options(struct schedule *schedule)
@@ -25,7 +25,7 @@ static struct engine_options draw_options(struct schedule *schedule)
         .snapshot_bytes = (uint32_t)random_between(random, 20, 2000),
         .snapshots_kept = (uint32_t)random_between(random, 1, 3),
         .documents_cached = caches[random_below(random, COUNT_OF(caches))],
-        .on_effects = keep_record,
+        .on_commit_record = keep_record,
         .ctx = schedule,
     };
 }

@@ -1,8 +1,8 @@
 /* Patterns as data, interpreted through the public header: the same data that
  * program.py prints as Lua and model.py gives a meaning. */
 
-#ifndef OUTSIDE_PATTERNS_H
-#define OUTSIDE_PATTERNS_H
+#ifndef TEST_OUTSIDE_DRIVER_PATTERNS_H
+#define TEST_OUTSIDE_DRIVER_PATTERNS_H
 
 #include <heddle/heddle.h>
 

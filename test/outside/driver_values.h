@@ -4,8 +4,8 @@
  * the caller's, and a caller that forgets it costs a few bytes until the
  * process ends. */
 
-#ifndef OUTSIDE_VALUES_H
-#define OUTSIDE_VALUES_H
+#ifndef TEST_OUTSIDE_DRIVER_VALUES_H
+#define TEST_OUTSIDE_DRIVER_VALUES_H
 
 #include <heddle/heddle.h>
 

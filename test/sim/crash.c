@@ -43,7 +43,7 @@ static uint64_t failing_sync(uint64_t seed)
     return seed % 6 == 0 ? 1 + seed / 6 % 17 : 0;
 }
 
-/* Every moment of every workload, with every fate; two of three at full, and
+/* Every moment of every workload, with every outcome; two of three at full, and
  * half of either with a sync that fails. */
 TEST(nothing_acknowledged_is_lost_and_nothing_is_damaged)
 {

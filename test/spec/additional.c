@@ -356,7 +356,7 @@ TEST(new_12_the_dormant_cost_nothing)
         .read_count = 1,
     };
     for (unsigned i = 0; i < DORMANT; i++) {
-        (void)scheduler_register(kit.sched, &spec);
+        (void)sched_register(kit.sched, &spec);
     }
     char last[16];
     chain(&kit, "s", "a", 3, NULL, last, sizeof last);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/random.h"
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "lib/event_kit.h"
 #include "lib/persist_kit.h"
 #include "lib/test.h"
@@ -24,7 +24,7 @@ struct crowd {
     struct store_kit stores[RUNTIMES_MAX]; /* on one file, if more than one */
     struct hub hubs[RUNTIMES_MAX];
     size_t hub_count;
-    struct link links[RUNTIMES_MAX];
+    struct hub_link links[RUNTIMES_MAX];
     struct sched_kit kits[RUNTIMES_MAX];
     size_t count;
     struct kit_node *nodes[RUNTIMES_MAX][COMPUTATIONS];
@@ -78,14 +78,14 @@ static void deliver(struct crowd *crowd)
         hub_poll(&crowd->hubs[i]);
     }
     for (size_t i = 0; i < crowd->count; i++) {
-        replica_settle(&crowd->kits[i].replica);
-        link_pump_to_hub(&crowd->links[i]);
+        replica_pump(&crowd->kits[i].replica);
+        hub_link_pump_to_hub(&crowd->links[i]);
     }
     for (size_t i = 0; i < crowd->hub_count; i++) {
         hub_poll(&crowd->hubs[i]);
     }
     for (size_t i = 0; i < crowd->count; i++) {
-        link_pump_to_session(&crowd->links[i]);
+        hub_link_pump_to_session(&crowd->links[i]);
     }
 }
 
@@ -99,7 +99,7 @@ static void settle(struct crowd *crowd)
         }
         deliver(crowd);
         for (size_t i = 0; i < crowd->count; i++) {
-            idle = idle && scheduler_is_settled(crowd->kits[i].sched);
+            idle = idle && sched_is_settled(crowd->kits[i].sched);
         }
         if (idle) {
             return;
@@ -166,10 +166,10 @@ static void crowd_begin(struct crowd *crowd, size_t count, bool apart)
     for (size_t i = 0; i < count; i++) {
         char session[32];
         (void)snprintf(session, sizeof session, "runtime %zu", i);
-        link_init(&crowd->links[i],
-                  &crowd->hubs[i % crowd->hub_count],
-                  LINK_HELD,
-                  VALUE_NONE);
+        hub_link_init(&crowd->links[i],
+                      &crowd->hubs[i % crowd->hub_count],
+                      HUB_LINK_HELD,
+                      VALUE_NONE);
         kit_begin_behind(&crowd->kits[i],
                          &crowd->links[i].transport,
                          session,
@@ -191,7 +191,7 @@ static void crowd_end(struct crowd *crowd)
 {
     for (size_t i = 0; i < crowd->count; i++) {
         kit_end(&crowd->kits[i]);
-        link_release(&crowd->links[i]);
+        hub_link_release(&crowd->links[i]);
     }
     for (size_t i = crowd->hub_count; i > 0; i--) {
         hub_release(&crowd->hubs[i - 1]);
@@ -348,7 +348,7 @@ TEST(d10_8_processes_run_what_one_runs_when_they_edit)
 static void want_all(struct sched_kit *kit)
 {
     want(kit, "s co r");
-    replica_settle(&kit->replica);
+    replica_pump(&kit->replica);
 }
 
 /* What it reads waits for a peer, and is run for it. */

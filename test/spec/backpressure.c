@@ -168,8 +168,7 @@ TEST(bp_09_jitter)
         scene_refuse(&on, ERR_CONFLICT, 1);
         scene_send(&on, "s", "1");
         kit_step(&on.kit);
-        const mono_ms delay =
-            scheduler_next_wake(on.kit.sched) - on.kit.sim.now;
+        const mono_ms delay = sched_next_wake(on.kit.sched) - on.kit.sim.now;
         EXPECT(delay >= 50 && delay <= 100);
         early = early || delay < 75;
         late = late || delay > 75;

@@ -58,7 +58,7 @@ TEST(conv_04_a_cycle_is_bounded_and_blocks_nobody)
     EXPECT_EQ(kit.sim.now - begin, 750); /* 250 and 500 later */
     EXPECT_SEEN(unrelated, "70");
     EXPECT_EQ(unrelated->runs, 1);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sim.now + 1000);
+    EXPECT_EQ(sched_next_wake(kit.sched), kit.sim.now + 1000);
     /* It goes on, ever more slowly, and what is new does not wait for it. */
     const uint64_t runs = a->runs;
     kit_tick(&kit, 1000);
@@ -73,7 +73,7 @@ TEST(conv_04_a_cycle_is_bounded_and_blocks_nobody)
 static enum run_result invalidate_itself(struct run *run, struct kit_node *node)
 {
     if (node->runs < (uint64_t)node->k) {
-        scheduler_invalidate(run->sched, node->node);
+        sched_invalidate(run->sched, node->node);
     }
     for (size_t i = 0; i < node->write_count; i++) {
         kit_output_adopt(run, node, i, value_int((int64_t)node->runs));
@@ -169,7 +169,7 @@ TEST(conv_11_the_backoff_doubles)
         const struct gate *gate = e->node->gate;
         EXPECT_EQ(gate->backoff_streak, i + 1);
         EXPECT_EQ(gate->backoff_until, kit.sim.now + waits[i]);
-        EXPECT_EQ(scheduler_next_wake(kit.sched), gate->backoff_until);
+        EXPECT_EQ(sched_next_wake(kit.sched), gate->backoff_until);
         const uint64_t runs = e->runs;
         kit_tick(&kit, waits[i] - 1);
         EXPECT_EQ(e->runs, runs);
@@ -218,7 +218,7 @@ TEST(conv_13_what_has_settled_forgets_its_backoff)
     EXPECT_EQ(gate->backoff_until, 0);
     EXPECT_EQ(gate->backoff_streak, 0);
     EXPECT_EQ(gate->hold_passes, 0);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    EXPECT_EQ(sched_next_wake(kit.sched), MONO_NEVER);
     kit_end(&kit);
 }
 
@@ -338,11 +338,11 @@ TEST(conv_20_one_that_is_worth_waiting_for_holds_idle)
         gates_back_off(kit.sched, x->node);
     }
     gates_back_off(kit.sched, y->node);
-    EXPECT(!scheduler_is_idle(kit.sched));
-    EXPECT(scheduler_next_wake(kit.sched) > kit.sim.now); /* none can run */
+    EXPECT(!sched_is_idle(kit.sched));
+    EXPECT(sched_next_wake(kit.sched) > kit.sim.now); /* none can run */
     for (unsigned i = 1; i < SCHED_HOLD_PASSES; i++) {
         gates_back_off(kit.sched, y->node);
     }
-    EXPECT(scheduler_is_idle(kit.sched));
+    EXPECT(sched_is_idle(kit.sched));
     kit_end(&kit);
 }

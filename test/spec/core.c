@@ -272,7 +272,7 @@ TEST(core_26_nothing_is_left_of_what_was_removed)
     EXPECT_EQ(kit.sched->effects, 0);
     EXPECT(list_is_empty(&kit.sched->nodes));
     EXPECT(kit.sched->gated.count == 0);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    EXPECT_EQ(sched_next_wake(kit.sched), MONO_NEVER);
     kit_end(&kit);
 }
 

@@ -4,7 +4,7 @@
 #include "lib/test.h"
 #include "lib/values.h"
 #include "replica/space.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 #include "value/object.h"
 
 /* A scheduler, and nodes of one kind: reads one place, adds one, writes one. */
@@ -31,12 +31,12 @@ static void begin(struct plant *plant)
     CHECK(space_open(&plant->replica, &options, &plant->space, &detail) ==
           ERR_OK);
     value_unref(id);
-    plant->sched = scheduler_new(&plant->replica, NULL);
+    plant->sched = sched_new(&plant->replica, NULL);
 }
 
 static void end(struct plant *plant)
 {
-    scheduler_free(plant->sched);
+    sched_free(plant->sched);
     replica_release(&plant->replica);
 }
 
@@ -108,7 +108,7 @@ static struct node *enter(struct plant *plant,
         .read_count = 1,
         .no_auto_debounce = true,
     };
-    return scheduler_register(plant->sched, &spec);
+    return sched_register(plant->sched, &spec);
 }
 
 static struct worker *workers_new(size_t count)
@@ -148,14 +148,14 @@ TEST(a_run_of_numbers_allocates_nothing_once_everything_is_warm)
     int64_t number = 0;
     for (; number < 10; number++) {
         put(&plant, source, value_int(number));
-        scheduler_step(plant.sched, 1);
+        sched_step(plant.sched, 1);
     }
     const uint64_t allocations = test_allocations();
     const uint64_t runs = plant.sched->counters.runs;
     const uint64_t links = plant.sched->counters.delta_links;
     for (; number < 110; number++) {
         put(&plant, source, value_int(number));
-        scheduler_step(plant.sched, 1);
+        sched_step(plant.sched, 1);
     }
     EXPECT_EQ(test_allocations(), allocations);
     EXPECT_EQ(plant.sched->counters.runs - runs, 100 * (LENGTH + 1));
@@ -212,7 +212,7 @@ static void enter_summer(struct plant *plant, struct summer *summer)
         .output_count = summer->to != NULL,
         .no_auto_debounce = true,
     };
-    (void)scheduler_register(plant->sched, &spec);
+    (void)sched_register(plant->sched, &spec);
 }
 
 static void put_all(struct plant *plant,
@@ -246,12 +246,12 @@ TEST(many_causes_at_each_change_allocate_nothing_once_everything_is_warm)
     int64_t number = 1;
     for (; number < 10; number++) {
         put_all(&plant, summer.from, number);
-        scheduler_step(plant.sched, 1);
+        sched_step(plant.sched, 1);
     }
     const uint64_t allocations = test_allocations();
     for (; number < 60; number++) {
         put_all(&plant, summer.from, number);
-        scheduler_step(plant.sched, 1);
+        sched_step(plant.sched, 1);
     }
     EXPECT_EQ(test_allocations(), allocations);
     EXPECT_INT(summer.seen, (int64_t)WIDTH * 59);
@@ -288,7 +288,7 @@ static uint64_t looks_of_first_pass(size_t layers)
         summers[count].from[k] = places[count + k];
     }
     enter_summer(&plant, &summers[count]);
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     EXPECT(summers[count].seen > 0);
     const uint64_t looks = plant.sched->counters.looks;
     for (size_t i = 0; i < count + 4; i++) {
@@ -319,14 +319,14 @@ TEST(conv_15_a_chain_of_100000_settles_in_one_sweep)
     put(&plant, source, value_int(1));
     build_chain(&plant, workers, LENGTH);
     const struct sched_counters *counters = &plant.sched->counters;
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     EXPECT_INT(workers[LENGTH].seen, 1 + LENGTH);
     EXPECT_EQ(counters->runs, LENGTH + 1);
     EXPECT_EQ(counters->passes, 1);
     EXPECT_EQ(counters->nested_runs, 0);
     const struct sched_counters before = *counters;
     put(&plant, source, value_int(5));
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     EXPECT_INT(workers[LENGTH].seen, 5 + LENGTH);
     EXPECT_EQ(counters->runs - before.runs, LENGTH + 1);
     EXPECT_EQ(counters->sweeps - before.sweeps, 1);
@@ -383,10 +383,10 @@ TEST(d2_a_chain_of_1000_that_nobody_declared_settles_in_one_pass)
             .outputs = &worker->to,
             .output_count = i > 0,
         };
-        (void)scheduler_register(plant.sched, &spec);
+        (void)sched_register(plant.sched, &spec);
     }
     const struct sched_counters *counters = &plant.sched->counters;
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     EXPECT_INT(workers[LENGTH].seen, 1 + LENGTH);
     EXPECT_EQ(counters->passes, 1);
     for (size_t i = 0; i <= LENGTH; i++) {
@@ -428,14 +428,14 @@ static void change_one_of(size_t count)
         (void)enter(&plant, &workers[i], field(&plant, i), NULL);
     }
     const struct sched_counters *counters = &plant.sched->counters;
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     EXPECT_EQ(counters->runs, count);
     const struct sched_counters before = *counters;
     struct place *one = field(&plant, count / 2);
     put(&plant, one, value_int(7));
     EXPECT(counters->visits - before.visits <= 2); /* the reader, its place */
     EXPECT_EQ(counters->invalidations - before.invalidations, 1);
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     EXPECT_EQ(counters->runs - before.runs, 1);
     EXPECT_EQ(counters->pops - before.pops, 1);
     EXPECT_INT(workers[count / 2].seen, 7);
@@ -510,14 +510,14 @@ static void change_deep_down(unsigned depth, unsigned siblings)
         }
         place_unref(above);
     }
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     const struct sched_counters *counters = &plant.sched->counters;
     struct sched_counters before = *counters;
     struct place *leaf = deep_place(&plant, depth);
     put(&plant, leaf, value_int(2));
     EXPECT_EQ(counters->compared - before.compared, 1);
     EXPECT_EQ(counters->invalidations - before.invalidations, depth);
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     EXPECT_EQ(counters->runs - before.runs, depth);
     EXPECT_INT(workers[used - siblings - 1].seen, 2);
     place_unref(leaf);
@@ -548,13 +548,13 @@ TEST(a_change_that_nobody_reads_is_seen_by_nobody)
     struct place *document = payload(&plant, 0);
     put(&plant, document, from_json("{\"f0\":1,\"other\":1}"));
     (void)enter(&plant, &worker, field(&plant, 0), NULL);
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     const struct sched_counters before = plant.sched->counters;
     const struct value key = from_json("\"other\"");
     struct place *other = place_child(document, key);
     value_unref(key);
     put(&plant, other, value_int(2));
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     const struct sched_counters *counters = &plant.sched->counters;
     EXPECT(counters->visits - before.visits <= 2); /* the places there are */
     EXPECT_EQ(counters->invalidations, before.invalidations);
@@ -587,7 +587,7 @@ static void add_awake(struct plant *plant, struct worker *awake)
     (void)enter(plant, &awake[0], payload(plant, 0), payload(plant, 1));
     (void)enter(plant, &awake[1], payload(plant, 1), payload(plant, 2));
     (void)enter(plant, &awake[2], payload(plant, 2), NULL);
-    scheduler_step(plant->sched, 1);
+    sched_step(plant->sched, 1);
 }
 
 TEST(new_12_who_sleeps_costs_nothing)
@@ -607,12 +607,12 @@ TEST(new_12_who_sleeps_costs_nothing)
     EXPECT_EQ(counters->visits, before.visits);
     EXPECT_EQ(counters->liveness_work, before.liveness_work);
     EXPECT_EQ(counters->height_work, before.height_work);
-    EXPECT(scheduler_is_idle(plant.sched));
+    EXPECT(sched_is_idle(plant.sched));
 
     const struct sched_counters there = *counters;
     for (int64_t i = 2; i < 12; i++) {
         put(&plant, source, value_int(i));
-        scheduler_step(plant.sched, 1);
+        sched_step(plant.sched, 1);
     }
     EXPECT_EQ(counters->runs - there.runs, 30);
     EXPECT_EQ(counters->pops - there.pops, 30);
@@ -645,9 +645,9 @@ TEST(g1_who_is_out_of_date_and_sleeps_costs_once)
         watchers[i] =
             enter(&plant, &workers[COUNT + i], payload(&plant, 10 + i), NULL);
     }
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     for (size_t i = 0; i < COUNT; i++) {
-        scheduler_remove(plant.sched, watchers[i]);
+        sched_remove(plant.sched, watchers[i]);
     }
     const struct sched_counters *counters = &plant.sched->counters;
     const uint64_t runs = counters->runs;
@@ -657,7 +657,7 @@ TEST(g1_who_is_out_of_date_and_sleeps_costs_once)
     visits = counters->visits;
     put(&plant, source, value_int(3));
     put(&plant, source, value_int(4));
-    scheduler_step(plant.sched, 1);
+    sched_step(plant.sched, 1);
     EXPECT_EQ(counters->visits, visits);
     EXPECT_EQ(counters->runs, runs);
     place_unref(source);

@@ -103,13 +103,13 @@ TEST(eff_07_a_computation_becomes_an_effect)
     kit_set(&kit, "a", "1");
     struct kit_node *c = kit_sum(&kit, "C", "a -> b", 0);
     expect_counts(&kit, 1, 0);
-    scheduler_promote(kit.sched, c->node);
+    sched_promote(kit.sched, c->node);
     EXPECT(kit_check(&kit));
     expect_counts(&kit, 0, 1);
     EXPECT_EQ(c->node->kind, NODE_EFFECT);
     EXPECT_IDLE(&kit);
     EXPECT_GET(&kit, "b", "1");
-    scheduler_promote(kit.sched, c->node); /* it is one already */
+    sched_promote(kit.sched, c->node); /* it is one already */
     expect_counts(&kit, 0, 1);
     EXPECT_IDLE(&kit);
     EXPECT_EQ(c->runs, 1);

@@ -811,10 +811,10 @@ TEST(what_waits_at_the_end_is_told)
     struct scene_sent *sent = scene_send(&on, "cold", "1");
     struct scene_sent *behind = scene_send(&on, "cold", "2");
     kit_step(&on.kit);
-    scheduler_dispose(on.kit.sched);
+    sched_dispose(on.kit.sched);
     EXPECT_END(sent, "dropped CLOSED");
     EXPECT_END(behind, "dropped CLOSED");
-    EXPECT(scheduler_is_idle(on.kit.sched));
+    EXPECT(sched_is_idle(on.kit.sched));
     scene_end(&on);
 }
 
@@ -842,7 +842,7 @@ TEST(new_06_what_never_settles_is_failed_and_the_next_one_handled)
     struct scene_sent *second = scene_send(&on, "t", "2");
     for (unsigned i = 0; i < KIT_WAKES_MAX && second->ended == 0; i++) {
         kit_step(&on.kit);
-        const mono_ms wake = scheduler_next_wake(on.kit.sched);
+        const mono_ms wake = sched_next_wake(on.kit.sched);
         if (wake != MONO_NEVER && wake > on.kit.sim.now) {
             sim_host_advance(&on.kit.sim, wake);
         }
@@ -870,7 +870,7 @@ TEST(conv_18_two_whom_only_the_head_demands)
     kit_step(kit);
     EXPECT_EQ(a->runs + b->runs, 0);
     scene_send(&on, "in", "1");
-    (void)scheduler_pass(kit->sched, kit->sim.now);
+    (void)sched_pass(kit->sched, kit->sim.now);
     EXPECT(a->runs <= SCHED_RUNS_MAX);
     EXPECT(b->runs <= SCHED_RUNS_MAX);
     EXPECT(a->runs + b->runs >= SCHED_RUNS_MAX);
@@ -890,7 +890,7 @@ TEST(idle_07_an_event_beside_what_waits)
     kit_set_all(kit, "s=1 total=0");
     struct kit_node *c = kit_sum(kit, "C", "s -> r", 0);
     (void)kit_pull(kit, "r");
-    scheduler_set_debounce(kit->sched, c->node, 30000);
+    sched_set_debounce(kit->sched, c->node, 30000);
     kit_set(kit, "s", "2");
     struct scene_handler *h =
         scene_on(&on, "H", "in", "-> total", handle_count, 0);
@@ -914,18 +914,18 @@ TEST(idle_10_an_event_that_waits_for_its_time)
     struct kit_node *c = kit_sum(kit, "C", "s -> co", 0);
     kit_see(kit, "E", "co");
     EXPECT_IDLE(kit);
-    scheduler_set_debounce(kit->sched, c->node, 150);
+    sched_set_debounce(kit->sched, c->node, 150);
     kit_set(kit, "s", "2");
     struct scene_handler *h =
         scene_on(&on, "H", "in", "co -> r", handle_sum, 0);
     scene_send(&on, "in", "3");
     kit_step(kit);
     kit_tick(kit, 100);
-    EXPECT(!scheduler_is_idle(kit->sched));
+    EXPECT(!sched_is_idle(kit->sched));
     EXPECT(events_wait(kit->sched));
     EXPECT_EQ(h->runs, 0);
     kit_tick(kit, 100);
-    EXPECT(scheduler_is_idle(kit->sched));
+    EXPECT(sched_is_idle(kit->sched));
     EXPECT_EQ(h->runs, 1);
     EXPECT_GET(kit, "r", "5");
     scene_end(&on);
@@ -952,14 +952,14 @@ TEST(new_09_idle_and_a_conflict)
     EXPECT_EQ(h->runs, 2);
     scene_pump(&on);
     EXPECT_END(sent, "done");
-    EXPECT(!scheduler_is_idle(on.kit.sched)); /* it waits for its time */
+    EXPECT(!sched_is_idle(on.kit.sched)); /* it waits for its time */
     EXPECT(events_wait(on.kit.sched));
-    EXPECT(scheduler_next_wake(on.kit.sched) != MONO_NEVER);
+    EXPECT(sched_next_wake(on.kit.sched) != MONO_NEVER);
     EXPECT_IDLE(&on.kit);
     EXPECT_EQ(h->runs, 3);
     EXPECT(events_in_flight(on.kit.sched));
     scene_pump(&on);
-    EXPECT(scheduler_is_idle(on.kit.sched));
+    EXPECT(sched_is_idle(on.kit.sched));
     EXPECT(!events_in_flight(on.kit.sched));
     EXPECT_TEXT(scene_stored(&on, "n"), "{'value':7}");
     scene_end(&on);

@@ -70,7 +70,7 @@ static void send(struct sched_kit *kit,
 static void wait_for(struct sched_kit *kit, const struct ending *ending)
 {
     for (unsigned i = 0; i < KIT_WAKES_MAX && ending->told == 0; i++) {
-        const mono_ms wake = scheduler_next_wake(kit->sched);
+        const mono_ms wake = sched_next_wake(kit->sched);
         kit_tick(kit,
                  wake > kit->sim.now && wake != MONO_NEVER ? wake - kit->sim.now
                                                            : 0);

@@ -277,7 +277,7 @@ static void add_crowd(struct sched_kit *kit, size_t count)
             .output_count = computes,
             .identity = &identity,
         };
-        (void)scheduler_register(kit->sched, &spec);
+        (void)sched_register(kit->sched, &spec);
     }
     value_unref(piece);
 }
@@ -308,7 +308,7 @@ static void expect_zero(size_t count)
     EXPECT_EQ(kit.replica.counters.documents, 0); /* nothing has come, */
     EXPECT_EQ(kit_store_of(&kit)->engine.counters.decodes, decodes);
     EXPECT_EQ(kit.replica.counters.commits, 0);
-    EXPECT(kit.space->hollow > 0);
+    EXPECT(kit.space->unloaded > 0);
     kit_end(&kit);
 }
 

@@ -1,5 +1,5 @@
 /* IDLE: when there is nothing worth waiting for. A caller that waits asks
- * scheduler_is_idle, and calls scheduler_idle_over when it has waited. */
+ * sched_is_idle, and calls sched_idle_over when it has waited. */
 
 #include "lib/sched_kit.h"
 #include "lib/test.h"
@@ -10,14 +10,14 @@ TEST(idle_03_after_the_end)
     kit_begin(&kit);
     kit_set_all(&kit, "s=1");
     struct kit_node *e = kit_see(&kit, "E", "s");
-    EXPECT(!scheduler_is_idle(kit.sched));
-    scheduler_dispose(kit.sched);
-    EXPECT(scheduler_is_idle(kit.sched));
+    EXPECT(!sched_is_idle(kit.sched));
+    sched_dispose(kit.sched);
+    EXPECT(sched_is_idle(kit.sched));
     kit_set(&kit, "s", "2"); /* nobody listens */
     kit_step(&kit);
     EXPECT_EQ(e->runs, 0);
-    EXPECT(scheduler_is_idle(kit.sched));
-    scheduler_dispose(kit.sched); /* harmless */
+    EXPECT(sched_is_idle(kit.sched));
+    sched_dispose(kit.sched); /* harmless */
     kit_end(&kit);
 }
 
@@ -29,10 +29,10 @@ TEST(idle_06_everything_ends_after_the_scheduler)
     kit_sum(&kit, "C", "s -> r", 1);
     kit_see(&kit, "E", "r");
     EXPECT_IDLE(&kit);
-    EXPECT_EQ(kit.sched->flights, 1);
-    scheduler_dispose(kit.sched);
-    scheduler_free(kit.sched); /* with a commit on its way */
-    kit.sched = scheduler_new(&kit.replica, NULL); /* which ends as usual */
+    EXPECT_EQ(kit.sched->inflight, 1);
+    sched_dispose(kit.sched);
+    sched_free(kit.sched);                     /* with a commit on its way */
+    kit.sched = sched_new(&kit.replica, NULL); /* which ends as usual */
     kit_pump(&kit);
     EXPECT_TEXT(kit_stored(&kit, "r"), "{'value':2}");
     kit_end(&kit);
@@ -45,7 +45,7 @@ TEST(idle_07_no_wait_for_what_nobody_demands)
     kit_set_all(&kit, "s=1 r=0");
     struct kit_node *c = kit_sum(&kit, "C", "s -> r", 0);
     (void)kit_pull(&kit, "r");
-    scheduler_set_debounce(kit.sched, c->node, 30000);
+    sched_set_debounce(kit.sched, c->node, 30000);
     kit_set(&kit, "s", "2");
     const mono_ms now = kit.sim.now;
     EXPECT_IDLE(&kit);
@@ -61,7 +61,7 @@ TEST(idle_09_a_failure_is_an_end)
     kit_set_all(&kit, "s=1");
     kit_effect(&kit, "E", "s", kit_fn_fail, 0);
     kit_step(&kit);
-    EXPECT(scheduler_is_idle(kit.sched));
+    EXPECT(sched_is_idle(kit.sched));
     EXPECT_EQ(kit.error_count, 1);
     kit_end(&kit);
 }
@@ -74,7 +74,7 @@ static struct kit_node *throttled(struct sched_kit *kit)
     struct kit_node *c = kit_sum(kit, "C", "s -> r", 0);
     kit_see(kit, "E", "r");
     EXPECT_IDLE(kit);
-    scheduler_set_throttle(kit->sched, c->node, 1000);
+    sched_set_throttle(kit->sched, c->node, 1000);
     kit_set(kit, "s", "2");
     kit_step(kit);
     return c;
@@ -84,10 +84,10 @@ TEST(idle_11_a_wake_that_nobody_waits_for)
 {
     struct sched_kit kit;
     struct kit_node *c = throttled(&kit);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sim.now + 1000);
-    EXPECT(scheduler_is_idle(kit.sched));
+    EXPECT_EQ(sched_next_wake(kit.sched), kit.sim.now + 1000);
+    EXPECT(sched_is_idle(kit.sched));
     c->node->gate->hold_passes = 2;
-    scheduler_idle_over(kit.sched);
+    sched_idle_over(kit.sched);
     EXPECT_EQ(c->node->gate->hold_passes, 0);
     kit_tick(&kit, 1000);
     EXPECT_EQ(c->runs, 2);
@@ -99,8 +99,8 @@ TEST(idle_12_a_wake_without_work)
     struct sched_kit kit;
     struct kit_node *c = throttled(&kit);
     kit_remove(c);
-    EXPECT(scheduler_is_idle(kit.sched));
-    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    EXPECT(sched_is_idle(kit.sched));
+    EXPECT_EQ(sched_next_wake(kit.sched), MONO_NEVER);
     kit_end(&kit);
 }
 
@@ -110,14 +110,14 @@ TEST(idle_13_the_time_is_the_one_that_is_given)
     kit_begin(&kit);
     kit_set_all(&kit, "s=1");
     struct kit_node *e = kit_see(&kit, "E", "s");
-    scheduler_set_debounce(kit.sched, e->node, 100);
+    sched_set_debounce(kit.sched, e->node, 100);
     kit_step(&kit);
     const mono_ms due = kit.sim.now + 100;
     kit.sim.now = due + 100; /* what the host says does not count */
-    scheduler_step(kit.sched, due - 1);
+    sched_step(kit.sched, due - 1);
     EXPECT_EQ(e->runs, 0);
-    EXPECT(!scheduler_is_idle(kit.sched));
-    scheduler_step(kit.sched, due);
+    EXPECT(!sched_is_idle(kit.sched));
+    sched_step(kit.sched, due);
     EXPECT_EQ(e->runs, 1);
     kit_end(&kit);
 }
@@ -130,8 +130,8 @@ TEST(idle_14_who_is_worth_waiting_for)
 
     /* An effect, and a materializer: can run now. */
     struct kit_node *e = kit_see(&kit, "E", "s");
-    EXPECT(!scheduler_is_idle(kit.sched));
-    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sched->now);
+    EXPECT(!sched_is_idle(kit.sched));
+    EXPECT_EQ(sched_next_wake(kit.sched), kit.sched->now);
     kit_remove(e);
     const struct kit_spec spec = {
         .surface = "s",
@@ -140,20 +140,20 @@ TEST(idle_14_who_is_worth_waiting_for)
         .fn = kit_fn_sum,
     };
     struct kit_node *m = kit_add(&kit, "M", &spec);
-    EXPECT(!scheduler_is_idle(kit.sched));
+    EXPECT(!sched_is_idle(kit.sched));
     kit_remove(m);
 
     /* A computation: if it is demanded. */
     struct kit_node *c = kit_sum(&kit, "C", "s -> r", 0);
-    EXPECT(scheduler_is_idle(kit.sched));
-    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    EXPECT(sched_is_idle(kit.sched));
+    EXPECT_EQ(sched_next_wake(kit.sched), MONO_NEVER);
     e = kit_see(&kit, "E", "r");
-    EXPECT(!scheduler_is_idle(kit.sched));
+    EXPECT(!sched_is_idle(kit.sched));
     EXPECT(c->node->place_in_queue != QUEUE_NONE);
     kit_remove(e);
-    EXPECT(scheduler_is_idle(kit.sched)); /* taken back */
+    EXPECT(sched_is_idle(kit.sched)); /* taken back */
     kit_remove(c);
-    EXPECT(scheduler_is_idle(kit.sched)); /* not registered */
+    EXPECT(sched_is_idle(kit.sched)); /* not registered */
 
     /* An effect whose time comes later. */
     const struct kit_spec late = {
@@ -165,8 +165,8 @@ TEST(idle_14_who_is_worth_waiting_for)
     e = kit_add(&kit, "E", &late);
     kit_step(&kit);
     EXPECT_EQ(e->runs, 0);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sim.now + 30000);
-    EXPECT(!scheduler_is_idle(kit.sched));
+    EXPECT_EQ(sched_next_wake(kit.sched), kit.sim.now + 30000);
+    EXPECT(!sched_is_idle(kit.sched));
     kit_end(&kit);
 }
 
@@ -187,7 +187,7 @@ TEST(idle_15_a_cycle_that_never_settles)
     EXPECT(a->runs <= kit.sched->counters.passes * SCHED_RUNS_MAX);
     EXPECT(b->runs <= kit.sched->counters.passes * SCHED_RUNS_MAX);
     EXPECT(kit.sched->backing_off > 0);
-    const mono_ms wake = scheduler_next_wake(kit.sched);
+    const mono_ms wake = sched_next_wake(kit.sched);
     EXPECT(wake > kit.sim.now && wake <= kit.sim.now + SCHED_BACKOFF_MAX_MS);
     const uint64_t runs = a->runs;
     EXPECT_IDLE(&kit); /* which is waited for anew */

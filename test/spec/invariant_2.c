@@ -41,7 +41,7 @@ PROPERTY(i2_without_demand_nothing_runs_and_nothing_is_read, 300)
         if (world.slots[slot].node != NULL) {
             if (random_one_in(random, 2)) {
                 world.slots[slot].forced = true;
-                scheduler_invalidate(world.sched, world.slots[slot].node);
+                sched_invalidate(world.sched, world.slots[slot].node);
             } else {
                 world_remove(&world, slot);
             }

@@ -81,10 +81,10 @@ PROPERTY(i4_what_is_pulled_is_up_to_date_and_so_is_all_behind_it, 300)
             world.slots[j].step_runs = 0;
         }
         struct value value;
-        (void)scheduler_pull(world.sched,
-                             world_place(&world, &place),
-                             world.now,
-                             &value);
+        (void)sched_pull(world.sched,
+                         world_place(&world, &place),
+                         world.now,
+                         &value);
         value_unref(value);
         struct upstream needed = {0};
         needed.of[wanted] = true;
@@ -406,8 +406,8 @@ static void finish(struct office *office)
 {
     struct world *world = &office->world;
     for (unsigned i = 0; i < WAKES_MAX; i++) {
-        scheduler_step(world->sched, world->now);
-        const mono_ms wake = scheduler_next_wake(world->sched);
+        sched_step(world->sched, world->now);
+        const mono_ms wake = sched_next_wake(world->sched);
         if (wake == MONO_NEVER) {
             break;
         }
@@ -417,7 +417,7 @@ static void finish(struct office *office)
     for (size_t i = 0; i < office->sent; i++) {
         EXPECT_EQ(office->errands[i].told, 1);
     }
-    EXPECT(scheduler_check(world->sched));
+    EXPECT(sched_check(world->sched));
 }
 
 static void work_a_while(struct office *office)
@@ -434,7 +434,7 @@ static void work_a_while(struct office *office)
         if (random_one_in(random, 3)) {
             finish(office);
         } else {
-            scheduler_step(office->world.sched, office->world.now);
+            sched_step(office->world.sched, office->world.now);
         }
     }
     finish(office);

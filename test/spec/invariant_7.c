@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "lib/persist_kit.h"
 #include "lib/sched_draw.h"
 #include "lib/test.h"
@@ -205,13 +205,13 @@ static void begin_somewhere(struct random *random,
 static void expect_same_runs(const struct cast *resumed,
                              const struct cast *alive,
                              const uint64_t *before,
-                             bool hollow)
+                             bool unloaded)
 {
     for (size_t i = 0; i < COMPUTATIONS; i++) {
         const uint64_t runs = resumed->computations[i]->runs;
         const uint64_t most = alive->computations[i]->runs - before[i];
         /* Who had to wait for a document may not be needed any more. */
-        EXPECT(hollow ? runs <= most : runs == most);
+        EXPECT(unloaded ? runs <= most : runs == most);
     }
     for (size_t i = 0; i < EFFECTS; i++) {
         EXPECT_EQ(resumed->effects[i]->runs,
@@ -240,7 +240,7 @@ static void edit_both(struct random *random,
 }
 
 /* With the documents, or without them until they are needed. */
-static void resume_and_compare(struct random *random, bool hollow)
+static void resume_and_compare(struct random *random, bool unloaded)
 {
     struct plan plan;
     struct sched_kit kits[2]; /* the first one ends, the other lives */
@@ -282,15 +282,15 @@ static void resume_and_compare(struct random *random, bool hollow)
     struct persist persist;
     persist_begin(&persist, &kits[0], (uint32_t)random_between(random, 1, 20));
     add_cast(&kits[0], &plan, &casts[0]);
-    if (!hollow) {
+    if (!unloaded) {
         load_all(&kits[0]);
     }
     (void)persist_end(&persist);
     for (int i = 0; i < 5; i++) { /* and afterwards */
         EXPECT_IDLE(&kits[0]);
         EXPECT_IDLE(&kits[1]);
-        expect_same_runs(&casts[0], &casts[1], before, hollow);
-        if (!hollow || i == 4) {
+        expect_same_runs(&casts[0], &casts[1], before, unloaded);
+        if (!unloaded || i == 4) {
             load_all(&kits[0]);
             for (size_t j = 0; j < DOCUMENTS; j++) {
                 if (j < INPUTS ||
@@ -430,9 +430,9 @@ static void live(struct random *random, struct sched_kit *kit, int64_t *next)
             break;
         case 3:
             if (random_one_in(random, 3)) {
-                link_break(CONTAINER_OF(kit->space->session->transport,
-                                        struct link,
-                                        transport));
+                hub_link_break(CONTAINER_OF(kit->space->session->transport,
+                                            struct hub_link,
+                                            transport));
             }
             break;
         default:
@@ -448,8 +448,8 @@ static void settle(struct sched_kit *kit)
     for (int i = 0; i < 50 && !quiet; i++) {
         kit_pump(kit);
         EXPECT_IDLE(kit);
-        quiet = space_outstanding(kit->space) == 0 &&
-                scheduler_is_settled(kit->sched);
+        quiet =
+            space_outstanding(kit->space) == 0 && sched_is_settled(kit->sched);
         kit_tick(kit, 1);
     }
     EXPECT(quiet);
@@ -472,7 +472,7 @@ static void expect_computed(struct sched_kit *kit,
     }
 }
 
-static void crash_round(struct random *random, bool damaged, bool hollow)
+static void crash_round(struct random *random, bool damaged, bool unloaded)
 {
     struct plan plan;
     struct sched_kit kit;
@@ -481,7 +481,7 @@ static void crash_round(struct random *random, bool damaged, bool hollow)
     draw_plan(random, &plan);
     begin_somewhere(random, &kit, true);
     kit.piece = "p";
-    kit.waits = hollow;
+    kit.waits = unloaded;
     kit_set_all(&kit, "d0=1 d1=2 d2=3");
     load_all(&kit);
     add_cast(&kit, &plan, &cast);
@@ -497,12 +497,12 @@ static void crash_round(struct random *random, bool damaged, bool hollow)
         struct persist persist;
         persist_begin(&persist, &kit, 0);
         add_cast(&kit, &plan, &cast);
-        if (!hollow) {
+        if (!unloaded) {
             load_all(&kit);
         }
         (void)persist_end(&persist);
         settle(&kit);
-        if (hollow && random_one_in(random, 2)) {
+        if (unloaded && random_one_in(random, 2)) {
             continue; /* what is not here stays away */
         }
         load_all(&kit);
@@ -542,7 +542,7 @@ struct twins {
     int64_t next; /* no two values are equal */
 };
 
-APART static struct kit_node *cast_at(const struct cast *cast, size_t index)
+NOINLINE static struct kit_node *cast_at(const struct cast *cast, size_t index)
 {
     if (index < COMPUTATIONS) {
         return cast->computations[index];

@@ -135,14 +135,14 @@ TEST(lin_04_an_answer_that_is_repeated)
     struct scene_sent *sent = scene_send_from(&on, "s", origin, "1");
     origin_commit(&on, origin);
     EXPECT_IDLE(&on.kit);
-    replica_settle(&on.kit.replica);
-    struct link *link = &on.links[0]->link;
-    link_pump_to_session(link); /* is connected, and opens */
-    link_pump_to_hub(link);
-    link_pump_to_session(link); /* is opened, and sends the commits */
-    link_pump_to_hub(link);
+    replica_pump(&on.kit.replica);
+    struct hub_link *link = &on.links[0]->link;
+    hub_link_pump_to_session(link); /* is connected, and opens */
+    hub_link_pump_to_hub(link);
+    hub_link_pump_to_session(link); /* is opened, and sends the commits */
+    hub_link_pump_to_hub(link);
     EXPECT_TEXT(scene_stored(&on, "r"), "{'value':1}");
-    link_break(link); /* with the answers */
+    hub_link_break(link); /* with the answers */
     EXPECT_END(sent, "waits");
     EXPECT_SETTLED(&on);
     EXPECT(on.links[0]->commits >= 4); /* two, and again */
@@ -373,7 +373,7 @@ TEST(lin_14_another_space_waits_for_the_origin)
     kit_tick(&on.kit, 1000);
     EXPECT_EQ(pair.a->runs, 1);
     EXPECT_EQ(pair.b->runs, 0);
-    EXPECT_EQ(scheduler_next_wake(on.kit.sched), MONO_NEVER);
+    EXPECT_EQ(sched_next_wake(on.kit.sched), MONO_NEVER);
     EXPECT_EQ(scene_counters(&on)->parked_origin, 1);
     scene_pump(&on);
     EXPECT_IDLE(&on.kit);
@@ -428,7 +428,7 @@ TEST(lin_17_an_origin_that_is_given_up)
     struct scene_sent *across = scene_send_from(&on, ">sb", origin, "1");
     struct scene_sent *here = scene_send_from(&on, "sa", origin, "2");
     kit_step(&on.kit);
-    EXPECT_END(across, "waits"); /* an open one has no fate yet */
+    EXPECT_END(across, "waits"); /* an open one has no outcome yet */
     EXPECT_END(here, "waits");
     lineage_abort(origin);
     transaction_release(origin);
@@ -658,7 +658,7 @@ TEST(lin_21_stopped_between_two_attempts)
     scene_pump(&on);
     kit_step(&on.kit); /* E sees that it is gone */
     const mono_ms refused = on.kit.sim.now;
-    EXPECT_EQ(scheduler_next_wake(on.kit.sched), refused + 100);
+    EXPECT_EQ(sched_next_wake(on.kit.sched), refused + 100);
     stop_parent(&parent);
     EXPECT_SETTLED(&on);
     EXPECT_EQ(on.kit.sim.now, refused + 100);
@@ -718,7 +718,7 @@ TEST(posts_are_made_in_order_after_the_landing)
     /* Another space waits for nobody but its own. */
     post_from(&on, ">other", &posts[4], &posts[5]);
     EXPECT_TEXT(buf_text(&made), ""); /* only from a step */
-    EXPECT_EQ(scheduler_next_wake(on.kit.sched), on.kit.sim.now);
+    EXPECT_EQ(sched_next_wake(on.kit.sched), on.kit.sim.now);
     kit_step(&on.kit);
     EXPECT_TEXT(buf_text(&made), "xy");
     EXPECT_SETTLED(&on);

@@ -72,7 +72,7 @@ TEST(live_06_a_reader_that_becomes_a_root)
     struct kit_node *source = kit_sum(&kit, "S", "s -> m", 0);
     struct kit_node *m = kit_sum(&kit, "M", "m -> o", 0);
     expect_refs(source, 0, false);
-    scheduler_promote(kit.sched, m->node);
+    sched_promote(kit.sched, m->node);
     expect_refs(source, 1, true);
     EXPECT_IDLE(&kit);
     kit_remove(m);

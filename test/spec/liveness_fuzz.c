@@ -16,7 +16,7 @@
 #include "sched/liveness.h"
 #include "sched/order.h"
 #include "sched/queue.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 
 enum {
     NODES_MAX = 10,
@@ -223,7 +223,7 @@ static bool check(const struct fuzz *fuzz)
     struct scratch scratch;
     compute(fuzz, &scratch);
     met.checks++;
-    const bool own = EXPECT(scheduler_check(fuzz->sched));
+    const bool own = EXPECT(sched_check(fuzz->sched));
     const bool demand = check_demand(fuzz, &scratch);
     const bool order = check_order(fuzz, &scratch);
     return own && demand && order;
@@ -252,12 +252,12 @@ static void begin(struct fuzz *fuzz, struct random *random, size_t count)
         path_unref(path);
         value_unref(name);
     }
-    fuzz->sched = scheduler_new(&fuzz->replica, NULL);
+    fuzz->sched = sched_new(&fuzz->replica, NULL);
 }
 
 static void end(struct fuzz *fuzz)
 {
-    scheduler_free(fuzz->sched);
+    sched_free(fuzz->sched);
     for (size_t i = 0; i < PLACES; i++) {
         place_unref(fuzz->places[i]);
     }
@@ -285,7 +285,7 @@ static void enter(struct fuzz *fuzz, struct member *member)
         .output_count = member->output_count,
     };
     member->read_count = 0;
-    member->node = scheduler_register(fuzz->sched, &spec);
+    member->node = sched_register(fuzz->sched, &spec);
     member->node->status = NODE_CLEAN;
     graph_attach(fuzz->sched, member->node);
 }
@@ -436,7 +436,7 @@ static void toggle_stale(struct fuzz *fuzz, struct node *node)
 
 static void leave(struct fuzz *fuzz, struct member *member)
 {
-    scheduler_remove(fuzz->sched, member->node);
+    sched_remove(fuzz->sched, member->node);
     member->node = NULL;
 }
 

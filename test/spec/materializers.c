@@ -155,13 +155,13 @@ TEST(mat_10_a_debounce_holds_it_and_idle)
     kit_set_all(&kit, "s=1 t=0");
     struct kit_node *m = materializer(&kit, "t", "t");
     EXPECT_IDLE(&kit);
-    scheduler_set_debounce(kit.sched, m->node, 50);
+    sched_set_debounce(kit.sched, m->node, 50);
     kit_set(&kit, "s", "2");
     kit_step(&kit);
     kit_set(&kit, "s", "3");
     kit_step(&kit);
     EXPECT_EQ(m->runs, 1);
-    EXPECT(!scheduler_is_idle(kit.sched));
+    EXPECT(!sched_is_idle(kit.sched));
     EXPECT_IDLE(&kit);
     EXPECT_EQ(m->runs, 2);
     EXPECT_GET(&kit, "t", "3");

@@ -27,7 +27,7 @@ PROPERTY(at_rest_everything_is_as_if_it_were_computed_anew, WORLDS)
     bool good = model_world_step(&world);
     for (unsigned i = 0; i < HAPPENINGS && good; i++) {
         draw_happening(random, &world);
-        good = EXPECT(scheduler_check(world.sched));
+        good = EXPECT(sched_check(world.sched));
         if (good && !random_one_in(random, 5)) {
             good = model_world_step(&world);
         }

@@ -561,7 +561,7 @@ TEST(pers_33_a_scheduler_ends_while_a_piece_is_resumed)
     persist_begin(&persist, &kit, 0);
     EXPECT_INT(persist_take(&persist), ERR_ARGUMENT); /* one at a time */
     kit_sum(&kit, "C", "a -> b", 1);
-    scheduler_dispose(kit.sched);
+    sched_dispose(kit.sched);
     persist.begun = true;
     EXPECT_TEXT(persist_end(&persist), "restored 1 dirty 0 unknown 0");
     kit_end(&kit);
@@ -606,8 +606,8 @@ TEST(pers_01_the_configuration_of_gates_is_restored_without_deadlines)
     begin(&kit, "a=1");
     kit_sum(&kit, "C", "a -> b", 1);
     struct kit_node *e = kit_see(&kit, "E", "b");
-    scheduler_set_debounce(kit.sched, e->node, 40);
-    scheduler_set_throttle(kit.sched, e->node, 70);
+    sched_set_debounce(kit.sched, e->node, 40);
+    sched_set_throttle(kit.sched, e->node, 70);
     EXPECT_IDLE(&kit);
     EXPECT_EQ(e->runs, 1);
     kit_restart(&kit, false);

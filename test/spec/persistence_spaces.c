@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "lib/persist_kit.h"
 #include "lib/test.h"
 #include "replica/session.h"
@@ -22,7 +22,7 @@ enum {
 struct beyond {
     struct store_kit kit;
     struct hub hub;
-    struct link links[LIVES];
+    struct hub_link links[LIVES];
     unsigned lives;
     uint64_t others;
 };
@@ -38,8 +38,8 @@ static void beyond_begin(struct beyond *beyond)
 /* Of a process. */
 static void beyond_open(struct beyond *beyond, struct sched_kit *kit)
 {
-    struct link *link = &beyond->links[beyond->lives];
-    link_init(link, &beyond->hub, LINK_DIRECT, VALUE_NONE);
+    struct hub_link *link = &beyond->links[beyond->lives];
+    hub_link_init(link, &beyond->hub, HUB_LINK_DIRECT, VALUE_NONE);
     const struct space_options options = {
         .id = value_text_new("beyond"),
         .session = value_text_new(beyond->lives == 0 ? "one" : "two"),
@@ -68,7 +68,7 @@ static void beyond_set(struct beyond *beyond, const char *operation)
 static void beyond_end(struct beyond *beyond)
 {
     for (unsigned i = 0; i < beyond->lives; i++) {
-        link_release(&beyond->links[i]);
+        hub_link_release(&beyond->links[i]);
     }
     hub_release(&beyond->hub);
     kit_close(&beyond->kit);

@@ -344,7 +344,7 @@ TEST(a_time_gate_in_the_closure_parks_the_head)
     struct kit_node *c = kit_sum(kit, "C", "s -> co", 0);
     kit_see(kit, "E", "co");
     EXPECT_IDLE(kit);
-    scheduler_set_debounce(kit->sched, c->node, 50);
+    sched_set_debounce(kit->sched, c->node, 50);
     struct scene_handler *h =
         scene_on(&on, "H", "in", "co -> r", handle_sum, 0);
     scene_on(&on, "G", "other", "", handle_nothing, 0);
@@ -354,8 +354,8 @@ TEST(a_time_gate_in_the_closure_parks_the_head)
     const mono_ms began = kit->sim.now;
     kit_step(kit);
     EXPECT_EQ(h->runs, 0);
-    EXPECT(!scheduler_is_idle(kit->sched));
-    EXPECT_EQ(scheduler_next_wake(kit->sched), began + 50);
+    EXPECT(!sched_is_idle(kit->sched));
+    EXPECT_EQ(sched_next_wake(kit->sched), began + 50);
     EXPECT_IDLE(kit);
     EXPECT_EQ(kit->sim.now, began + 50);
     EXPECT_TEXT(scene_handled(&on), "H=10 G=1");
@@ -392,7 +392,7 @@ static struct kit_node *begin_gated(struct scene *on)
     struct kit_node *c = kit_sum(kit, "C", "s -> co", 0);
     kit_see(kit, "E", "co"); /* what nobody looks at waits for no window */
     EXPECT_IDLE(kit);
-    scheduler_set_debounce(kit->sched, c->node, 50);
+    sched_set_debounce(kit->sched, c->node, 50);
     return c;
 }
 

@@ -112,7 +112,7 @@ TEST(pull_07_only_the_value_makes_a_reader_run)
     EXPECT_EQ(c->runs, 2);
     EXPECT_EQ(e->runs, 2);
     EXPECT_GET(&kit, "r", "25");
-    scheduler_invalidate(kit.sched, c->node);
+    sched_invalidate(kit.sched, c->node);
     EXPECT_IDLE(&kit);
     EXPECT_EQ(c->runs, 3);
     EXPECT_EQ(e->runs, 2);
@@ -367,7 +367,7 @@ TEST(pull_25_a_writer_whose_time_has_not_come_leaves_its_reader_clean)
     struct kit_node *c = kit_sum(&kit, "C", "s -> o", 0);
     struct kit_node *e = kit_see(&kit, "E", "o");
     EXPECT_IDLE(&kit);
-    scheduler_set_throttle(kit.sched, c->node, 30000);
+    sched_set_throttle(kit.sched, c->node, 30000);
     kit_set(&kit, "s", "2");
     kit_step(&kit);
     EXPECT(is_stale(c));

@@ -528,14 +528,14 @@ TEST(h08_a_commit_that_is_sent_again)
     scene_on(&on, "H", "s", "-> r", handle_store, 0);
     struct scene_sent *sent = scene_send_as(&on, "s", "x", "1");
     EXPECT_IDLE(&on.kit);
-    replica_settle(&on.kit.replica);
-    struct link *link = &on.links[0]->link;
+    replica_pump(&on.kit.replica);
+    struct hub_link *link = &on.links[0]->link;
     for (unsigned i = 0; i < 2; i++) {
-        link_pump_to_session(link);
-        link_pump_to_hub(link);
+        hub_link_pump_to_session(link);
+        hub_link_pump_to_hub(link);
     }
     EXPECT_TEXT(scene_stored(&on, "r"), "{'value':1}");
-    link_break(link);
+    hub_link_break(link);
     EXPECT_SETTLED(&on);
     EXPECT_END(sent, "done");
     EXPECT_EQ(sent->attempts, 1);

@@ -83,7 +83,7 @@ TEST(y3_a_parent_removes_the_child_that_runs)
     kit_remove(keeper);
     struct node *child = parent->kids->node;
     kit_set(&kit, "want", "0");
-    scheduler_invalidate(kit.sched, child);
+    sched_invalidate(kit.sched, child);
     EXPECT_TEXT(kit_pull(&kit, "k"), "11");
     EXPECT(parent->kids == NULL);
     EXPECT_GET(&kit, "p", "0");

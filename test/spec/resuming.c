@@ -205,19 +205,19 @@ TEST(pers_36_nothing_runs_while_a_piece_is_taken_up)
     struct persist persist;
     persist_begin(&persist, &kit, 0);
     kit_see(&kit, "F", "c"); /* the reader of who comes later */
-    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    EXPECT_EQ(sched_next_wake(kit.sched), MONO_NEVER);
     kit_step(&kit);
     kit_elsewhere(&kit, "set a 5"); /* what comes meanwhile changes nothing */
     kit_step(&kit);
     EXPECT_TEXT(kit_pull(&kit, "c"), "()");
     EXPECT_TEXT(kit_ran(&kit), "");
     EXPECT_EQ(kit.sched->counters.runs, 0);
-    EXPECT(!scheduler_is_idle(kit.sched)); /* there is something to do */
+    EXPECT(!sched_is_idle(kit.sched)); /* there is something to do */
     kit_sum(&kit, "D", "a -> c", 10);
     kit_sum(&kit, "C", "a -> b", 1);
     kit_see(&kit, "E", "b");
     EXPECT_TEXT(persist_end(&persist), "restored 1 dirty 0 unknown 3");
-    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sim.now);
+    EXPECT_EQ(sched_next_wake(kit.sched), kit.sim.now);
     EXPECT_IDLE(&kit); /* each of them once, with what is there now */
     EXPECT_TEXT(kit_ran(&kit), "D C F E");
     EXPECT_GET(&kit, "c", "15");

@@ -255,13 +255,13 @@ TEST(retry_15_answers_to_nobody)
     struct kit_node *c = kit_effect(&kit, "C", "s -> r", kit_fn_sum, 0);
     struct kit_node *d = kit_effect(&kit, "D", "s -> q", kit_fn_sum, 0);
     EXPECT_IDLE(&kit);
-    EXPECT_EQ(kit.sched->flights, 2);
+    EXPECT_EQ(kit.sched->inflight, 2);
     kit_remove(c);
     kit_elsewhere(&kit, "set s 5");
-    scheduler_dispose(kit.sched);
+    sched_dispose(kit.sched);
     EXPECT(d->node == NULL);
     kit_pump(&kit);
-    EXPECT_EQ(kit.sched->flights, 0);
+    EXPECT_EQ(kit.sched->inflight, 0);
     EXPECT_TEXT(kit_stored(&kit, "r"), "{'value':0}");
     kit_end(&kit);
 }

@@ -87,7 +87,7 @@ TEST(sw_04_a_computation_that_becomes_an_effect_is_still_invalid)
     EXPECT_IDLE(&kit);
     EXPECT(node_is_stale(c->node));
     EXPECT_EQ(c->runs, 1);
-    scheduler_promote(kit.sched, c->node);
+    sched_promote(kit.sched, c->node);
     EXPECT_IDLE(&kit);
     EXPECT_EQ(c->runs, 2);
     EXPECT_GET(&kit, "o", "20");
@@ -115,7 +115,7 @@ TEST(sw_06_a_write_outside_the_surface_is_counted_and_happens)
     EXPECT_GET(&kit, "u", "2");
     EXPECT_EQ(kit.sched->counters.surface_violations, 1);
     /* A run that writes what is there already violates nothing. */
-    scheduler_invalidate(kit.sched, c->node);
+    sched_invalidate(kit.sched, c->node);
     EXPECT_IDLE(&kit);
     EXPECT_EQ(c->runs, 2);
     EXPECT_EQ(kit.sched->counters.surface_violations, 1);

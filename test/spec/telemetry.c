@@ -69,8 +69,8 @@ TEST(tel_02_busy_for_three_tenths_of_the_time)
     keep_busy(&kit, 80);
     EXPECT_EQ(kit.unsettled_count, 0);
     /* What is long ago is forgotten. */
-    EXPECT(settling_look(kit.sched, kit.sim.now).window <=
-           SCHED_RESTLESS_SLIDE_MS + 300);
+    EXPECT(convergence_look(kit.sched, kit.sim.now).window <=
+           SCHED_EPISODE_SLIDE_MS + 300);
     kit_end(&kit);
     keep_busy(&kit, 120);
     EXPECT_EQ(kit.unsettled_count, 1);
@@ -95,7 +95,7 @@ TEST(tel_03_one_long_run_counts)
     kit_step(&kit);
     kit_step(&kit);
     EXPECT_EQ(kit.unsettled_count, 1);
-    const struct restlessness look = settling_look(kit.sched, kit.sim.now);
+    const struct convergence look = convergence_look(kit.sched, kit.sim.now);
     EXPECT_EQ(look.window, 0); /* at rest */
     kit_end(&kit);
 }
@@ -126,7 +126,7 @@ TEST(tel_04_who_does_not_settle)
     kit_tick(&kit, 5000);
     EXPECT_IDLE(&kit);
     EXPECT_EQ(kit.sched->backing_off, 0);
-    EXPECT(!kit.sched->restless_told);
+    EXPECT(!kit.sched->episode_reported);
     kit_set(&kit, "on", "1"); /* and does not again */
     kit_step(&kit);
     EXPECT_EQ(kit.unsettled_count, 3);
@@ -140,7 +140,7 @@ TEST(tel_04_who_does_not_settle)
  * is never done, so that everybody who reads from it runs it again. */
 static enum run_result never_done(struct run *run, struct kit_node *node)
 {
-    scheduler_invalidate(run->sched, node->node);
+    sched_invalidate(run->sched, node->node);
     kit_output_adopt(run, node, 0, value_int(1));
     return RUN_DONE;
 }
@@ -154,7 +154,7 @@ static enum run_result remove_who_backs_off(struct run *run,
         kit_remove(node->kids);
         node->k++;
     } else if (other != NULL) {
-        scheduler_invalidate(run->sched, node->node); /* look again */
+        sched_invalidate(run->sched, node->node); /* look again */
     }
     return RUN_DONE;
 }

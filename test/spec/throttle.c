@@ -19,7 +19,7 @@ TEST(thr_02_the_first_run_is_not_held)
     kit_begin(&kit);
     kit_set_all(&kit, "s=1 r=0");
     struct kit_node *c = doubler(&kit);
-    scheduler_set_throttle(kit.sched, c->node, 1000);
+    sched_set_throttle(kit.sched, c->node, 1000);
     EXPECT_TEXT(kit_pull(&kit, "r"), "2");
     EXPECT_EQ(c->runs, 1);
     kit_end(&kit);
@@ -32,8 +32,8 @@ TEST(thr_03_asked_again_too_early)
     kit_set_all(&kit, "s=1 r=0");
     struct kit_node *c = doubler(&kit);
     (void)kit_pull(&kit, "r");
-    scheduler_set_throttle(kit.sched, c->node, 500);
-    scheduler_invalidate(kit.sched, c->node);
+    sched_set_throttle(kit.sched, c->node, 500);
+    sched_invalidate(kit.sched, c->node);
     (void)kit_pull(&kit, "r");
     EXPECT_EQ(c->runs, 1);
     kit_end(&kit);
@@ -45,9 +45,9 @@ TEST(thr_04_and_late_enough)
     kit_begin(&kit);
     kit_set_all(&kit, "s=1 r=0");
     struct kit_node *c = doubler(&kit);
-    scheduler_set_throttle(kit.sched, c->node, 50);
+    sched_set_throttle(kit.sched, c->node, 50);
     (void)kit_pull(&kit, "r");
-    scheduler_invalidate(kit.sched, c->node);
+    sched_invalidate(kit.sched, c->node);
     (void)kit_pull(&kit, "r");
     EXPECT_EQ(c->runs, 1);
     kit_tick(&kit, 100);
@@ -63,7 +63,7 @@ TEST(thr_05_stays_invalid_meanwhile)
     kit_set_all(&kit, "s=1 r=0");
     struct kit_node *c = doubler(&kit);
     (void)kit_pull(&kit, "r");
-    scheduler_set_throttle(kit.sched, c->node, 500);
+    sched_set_throttle(kit.sched, c->node, 500);
     kit_set(&kit, "s", "2");
     EXPECT_TEXT(kit_pull(&kit, "r"), "2");
     EXPECT_EQ(c->runs, 1);
@@ -77,7 +77,7 @@ TEST(thr_06_an_effect_runs_when_it_is_time)
     kit_begin(&kit);
     kit_set_all(&kit, "s=1 r=0");
     struct kit_node *e = doubling_effect(&kit);
-    scheduler_set_throttle(kit.sched, e->node, 500);
+    sched_set_throttle(kit.sched, e->node, 500);
     kit_step(&kit);
     kit_set(&kit, "s", "5");
     kit_tick(&kit, 80);
@@ -99,7 +99,7 @@ TEST(thr_07_waiting_costs_no_looks)
     kit_begin(&kit);
     kit_set_all(&kit, "s=1 r=0");
     struct kit_node *e = doubling_effect(&kit);
-    scheduler_set_throttle(kit.sched, e->node, 500);
+    sched_set_throttle(kit.sched, e->node, 500);
     kit_step(&kit);
     kit_set(&kit, "s", "5");
     introspection_reset_counters(kit.sched);
@@ -119,13 +119,13 @@ TEST(thr_08_a_throttle_that_is_taken_away)
     kit_begin(&kit);
     kit_set_all(&kit, "s=1");
     struct kit_node *e = kit_see(&kit, "E", "s");
-    scheduler_set_throttle(kit.sched, e->node, 30000);
+    sched_set_throttle(kit.sched, e->node, 30000);
     kit_step(&kit);
     kit_set(&kit, "s", "2");
     kit_step(&kit);
     EXPECT_EQ(e->runs, 1);
-    EXPECT(!scheduler_is_idle(kit.sched));
-    scheduler_set_throttle(kit.sched, e->node, 0);
+    EXPECT(!sched_is_idle(kit.sched));
+    sched_set_throttle(kit.sched, e->node, 0);
     const mono_ms now = kit.sim.now;
     EXPECT_IDLE(&kit);
     EXPECT_EQ(kit.sim.now, now);
@@ -158,12 +158,12 @@ TEST(thr_10_counted_from_the_end)
     kit_begin(&kit);
     kit_set_all(&kit, "s=1");
     struct kit_node *e = kit_effect(&kit, "E", "s", slow, 0);
-    scheduler_set_throttle(kit.sched, e->node, 100);
+    sched_set_throttle(kit.sched, e->node, 100);
     const mono_ms start = kit.sim.now;
     kit_step(&kit);
     kit_set(&kit, "s", "2");
     kit_step(&kit);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), start + 130);
+    EXPECT_EQ(sched_next_wake(kit.sched), start + 130);
     EXPECT_EQ(e->runs, 1);
     kit_end(&kit);
 }

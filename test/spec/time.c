@@ -82,7 +82,7 @@ TEST(time_04_the_window_can_be_read_back)
     EXPECT_EQ(c->runs, 0);
     (void)kit_pull(&kit, "x");
     EXPECT_EQ(c->runs, 1);
-    scheduler_set_debounce(kit.sched, c->node, 70);
+    sched_set_debounce(kit.sched, c->node, 70);
     EXPECT_EQ(c->node->gate->debounce, 70);
     kit_end(&kit);
 }
@@ -127,7 +127,7 @@ TEST(time_06_removed_in_time)
     kit_remove(e);
     kit_tick(&kit, 150);
     EXPECT_EQ(e->runs, 0);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    EXPECT_EQ(sched_next_wake(kit.sched), MONO_NEVER);
     kit_end(&kit);
 }
 
@@ -138,9 +138,9 @@ TEST(time_07_a_removal_ends_the_wait_for_idle)
     kit_set_all(&kit, "s=1");
     struct kit_node *e = debounced_effect(&kit, 30000);
     kit_tick(&kit, 20);
-    EXPECT(!scheduler_is_idle(kit.sched));
+    EXPECT(!sched_is_idle(kit.sched));
     kit_remove(e);
-    EXPECT(scheduler_is_idle(kit.sched));
+    EXPECT(sched_is_idle(kit.sched));
     EXPECT_EQ(e->runs, 0);
     kit_end(&kit);
 }
@@ -152,8 +152,8 @@ TEST(time_08_disposed_in_time)
     kit_set_all(&kit, "s=1");
     struct kit_node *e = debounced_effect(&kit, 50);
     kit_step(&kit);
-    scheduler_dispose(kit.sched);
-    EXPECT(scheduler_is_idle(kit.sched));
+    sched_dispose(kit.sched);
+    EXPECT(sched_is_idle(kit.sched));
     kit_tick(&kit, 100);
     EXPECT_EQ(e->runs, 0);
     kit_end(&kit);
@@ -244,13 +244,13 @@ TEST(time_20_asking_arms_nothing)
     kit_tick(&kit, 10);
     EXPECT(gates_reason(c->node, kit.sim.now) == NULL);
     EXPECT_EQ(gates_eligible_at(c->node), 0);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), MONO_NEVER);
+    EXPECT_EQ(sched_next_wake(kit.sched), MONO_NEVER);
     EXPECT(gates_reason(c->node, kit.sim.now) == NULL);
     kit_set(&kit, "s", "2");
     kit_step(&kit);
     EXPECT_TEXT(gates_reason(c->node, kit.sim.now), "debounce");
     EXPECT_EQ(gates_eligible_at(c->node), kit.sim.now + 50);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sim.now + 50);
+    EXPECT_EQ(sched_next_wake(kit.sched), kit.sim.now + 50);
     kit_end(&kit);
 }
 
@@ -273,7 +273,7 @@ TEST(time_21_the_first_run_of_a_child_is_delayed)
     kit_step(&kit);
     EXPECT_EQ(p->runs, 1);
     EXPECT_EQ(p->kids->runs, 0);
-    EXPECT(!scheduler_is_idle(kit.sched));
+    EXPECT(!sched_is_idle(kit.sched));
     EXPECT_IDLE(&kit);
     EXPECT_EQ(p->kids->runs, 1);
     EXPECT_GET(&kit, "x", "10");
@@ -289,16 +289,16 @@ TEST(time_22_windows_change_while_they_run)
     kit_set_all(&kit, "s=1");
     struct kit_node *e = debounced_effect(&kit, 30000);
     kit_step(&kit);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sim.now + 30000);
-    scheduler_set_debounce(kit.sched, e->node, 50);
+    EXPECT_EQ(sched_next_wake(kit.sched), kit.sim.now + 30000);
+    sched_set_debounce(kit.sched, e->node, 50);
     kit_step(&kit);
-    EXPECT_EQ(scheduler_next_wake(kit.sched), kit.sim.now + 50);
+    EXPECT_EQ(sched_next_wake(kit.sched), kit.sim.now + 50);
     kit_tick(&kit, 50);
     EXPECT_EQ(e->runs, 1);
     kit_set(&kit, "s", "2");
     kit_step(&kit);
     EXPECT_EQ(e->runs, 1);
-    scheduler_set_debounce(kit.sched, e->node, 0);
+    sched_set_debounce(kit.sched, e->node, 0);
     kit_step(&kit);
     EXPECT_EQ(e->runs, 2);
     kit_end(&kit);
@@ -371,8 +371,8 @@ TEST(time_24_a_dormant_node_that_is_demanded_runs_at_once)
     kit_end(&kit);
 }
 
-/* T4 of sched/gates.h: an effect that answers a question waits for nobody's
- * window, and leaves those alone that it does not need. */
+/* gates-4 of sched/gates.h: an effect that answers a question waits for
+ * nobody's window, and leaves those alone that it does not need. */
 TEST(time_25_an_immediate_effect_does_not_wait)
 {
     struct sched_kit kit;
@@ -385,7 +385,7 @@ TEST(time_25_an_immediate_effect_does_not_wait)
     (void)kit_see(&kit, "E", "c");
     (void)kit_see(&kit, "F", "other");
     EXPECT_IDLE(&kit);
-    scheduler_set_throttle(kit.sched, c->node, 1000);
+    sched_set_throttle(kit.sched, c->node, 1000);
     kit_set(&kit, "s", "2");
     kit_step(&kit);
     EXPECT_GET(&kit, "c", "10");
@@ -414,7 +414,7 @@ TEST(time_25_an_immediate_effect_does_not_wait)
     kit_end(&kit);
 }
 
-TEST(time_26_an_immediate_effect_behind_a_circle_ends)
+TEST(time_26_an_immediate_effect_behind_a_cycle_ends)
 {
     struct sched_kit kit;
     kit_begin(&kit);

@@ -7,9 +7,9 @@
 #include "lib/test.h"
 #include "lib/values.h"
 #include "replica/space.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 #include "value/array.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 #include "value/object.h"
 
 enum {
@@ -63,12 +63,12 @@ static void begin(struct arena_of_readers *arena)
     value_unref(id);
     arena->entity = entity_named(arena->space, from_json("\"of:d\""));
     arena->root = place_root(arena->entity);
-    arena->sched = scheduler_new(&arena->replica, NULL);
+    arena->sched = sched_new(&arena->replica, NULL);
 }
 
 static void end(struct arena_of_readers *arena)
 {
-    scheduler_free(arena->sched);
+    sched_free(arena->sched);
     for (size_t i = 0; i < arena->count; i++) {
         struct reader *reader = &arena->readers[i];
         for (size_t j = 0; j < reader->count; j++) {
@@ -138,14 +138,14 @@ static struct value random_key(struct random *random)
 static struct value random_leaf(struct random *random)
 {
     const struct value id = from_json("\"of:x\"");
-    const struct link to = {.id = id};
+    const struct doc_link to = {.id = id};
     struct value leaf;
     switch (random_below(random, 8)) {
     case 0:
         leaf = value_null();
         break;
     case 1:
-        leaf = link_new(&to);
+        leaf = doc_link_new(&to);
         break;
     case 2:
         leaf = from_json("\"text\"");
@@ -240,7 +240,7 @@ static void add_reader(struct random *random, struct arena_of_readers *arena)
     } else {
         spec.kind = NODE_EFFECT;
     }
-    reader->node = scheduler_register(arena->sched, &spec);
+    reader->node = sched_register(arena->sched, &spec);
     arena->count++;
 }
 
@@ -331,7 +331,7 @@ static void settle(struct arena_of_readers *arena, uint64_t now)
     for (size_t i = 0; i < arena->count; i++) {
         runs[i] = arena->readers[i].runs;
     }
-    scheduler_step(arena->sched, now);
+    sched_step(arena->sched, now);
     for (size_t i = 0; i < arena->count; i++) {
         struct reader *reader = &arena->readers[i];
         if (reader->output == NULL) {
@@ -351,9 +351,9 @@ static void start(struct arena_of_readers *arena)
         .run = watch_outputs,
         .ctx = arena,
     };
-    struct node *watcher = scheduler_register(arena->sched, &spec);
-    scheduler_step(arena->sched, 1);
-    scheduler_remove(arena->sched, watcher);
+    struct node *watcher = sched_register(arena->sched, &spec);
+    sched_step(arena->sched, 1);
+    sched_remove(arena->sched, watcher);
     for (size_t i = 0; i < arena->count; i++) {
         EXPECT_EQ(arena->readers[i].runs, 1);
     }
@@ -383,7 +383,7 @@ PROPERTY(trig_32_the_walk_wakes_whom_the_rule_wakes, 3000)
         if (random_one_in(random, 2)) {
             settle(&arena, 2 + i);
         }
-        good = EXPECT(scheduler_check(arena.sched)) && good;
+        good = EXPECT(sched_check(arena.sched)) && good;
     }
     end(&arena);
 }

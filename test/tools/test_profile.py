@@ -187,9 +187,9 @@ def two_measurements_agree():
 def one_workload_is_shown_by_function_and_a_word_as_lines():
     code, text = run(["diamond5"])
     expect_equal(code, 0)
-    expect_in("swift_sweep", text)
+    expect_in("fast_run_sweep", text)
     code, text = run(["prop-1x1"])  # a name, though others contain it
-    expect_in("swift_sweep", text)
+    expect_in("fast_run_sweep", text)
     code, text = run(["amond5"])
     expect_in("diamond5 ", text)
     expect_not_in("diamond1000", text)

@@ -1,13 +1,13 @@
 /* Writes from outside, and what transactions see of computations after their
  * own writes, through the public header. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* -- Computations on the view of a transaction --------------------------- */
 
 /* state -> twice -> plus: plus = 2 * state + 1. */
 struct sums {
-    struct rig rig;
+    struct fixture fixture;
     hd_cell *stream;
     hd_cell *state;
     hd_cell *twice;
@@ -55,18 +55,18 @@ static void compute(struct sums *sums,
         .writes = &output,
         .write_count = 1,
     };
-    EXPECT_INT(hd_computation_new(sums->rig.runtime, &options, NULL, NULL),
+    EXPECT_INT(hd_computation_new(sums->fixture.runtime, &options, NULL, NULL),
                HD_OK);
 }
 
 static void sums_open_in(struct sums *sums, const char *folder)
 {
     *sums = (struct sums){0};
-    rig_open(&sums->rig, folder, 1);
-    sums->stream = cell_of(&sums->rig, "inbox", NULL);
-    sums->state = cell_of(&sums->rig, "state", NULL);
-    sums->twice = cell_of(&sums->rig, "twice", NULL);
-    sums->plus = cell_of(&sums->rig, "plus", NULL);
+    fixture_open(&sums->fixture, folder, 1);
+    sums->stream = cell_of(&sums->fixture, "inbox", NULL);
+    sums->state = cell_of(&sums->fixture, "state", NULL);
+    sums->twice = cell_of(&sums->fixture, "twice", NULL);
+    sums->plus = cell_of(&sums->fixture, "plus", NULL);
     set_json(sums->state, "5");
     compute(sums, "twice", compute_twice, sums->twice);
     compute(sums, "plus", compute_plus, sums->plus);
@@ -83,7 +83,7 @@ static void sums_close(struct sums *sums)
     hd_cell_free(sums->state);
     hd_cell_free(sums->twice);
     hd_cell_free(sums->plus);
-    rig_close(&sums->rig);
+    fixture_close(&sums->fixture);
 }
 
 static void send_to(struct sums *sums,
@@ -100,7 +100,7 @@ static void send_to(struct sums *sums,
     hd_value *payload = value_of("1");
     EXPECT_INT(hd_handler_new(sums->stream, &options, NULL, NULL), HD_OK);
     EXPECT_INT(hd_cell_send(sums->stream, payload, NULL, &ticket, NULL), HD_OK);
-    rig_settle(&sums->rig);
+    fixture_settle(&sums->fixture);
     hd_outcome outcome = HD_WAITING;
     EXPECT_INT(hd_ticket_outcome(ticket, &outcome), HD_OK);
     EXPECT_INT(outcome, want);
@@ -152,7 +152,7 @@ TEST(a_handler_sees_computations_with_what_it_has_written)
     EXPECT_INT(hd_cell_pull(sums.plus, &value, NULL), HD_OK);
     expect_value(value, "41");
     hd_value_unref(value);
-    EXPECT_INT(sums.rig.reports, 0);
+    EXPECT_INT(sums.fixture.reports, 0);
     sums_close(&sums);
 }
 
@@ -162,14 +162,16 @@ TEST(an_edit_sees_computations_with_what_it_has_written)
     sums_open(&sums);
     hd_error error;
     /* Nothing has run: the edit computes, and stores nothing of it. */
-    EXPECT_INT(hd_runtime_edit(sums.rig.runtime, edit, &sums, &error), HD_OK);
+    EXPECT_INT(hd_runtime_edit(sums.fixture.runtime, edit, &sums, &error),
+               HD_OK);
     EXPECT_TEXT(error.text, "");
     EXPECT_EQ(sums.before, 11);
     EXPECT_EQ(sums.after, 41);
     expect_json(sums.state, "20");
     expect_json(sums.plus, NULL);
     /* The next one does not see a stale value. */
-    EXPECT_INT(hd_runtime_edit(sums.rig.runtime, edit, &sums, &error), HD_OK);
+    EXPECT_INT(hd_runtime_edit(sums.fixture.runtime, edit, &sums, &error),
+               HD_OK);
     EXPECT_EQ(sums.before, 41);
     sums_close(&sums);
 }
@@ -180,7 +182,7 @@ TEST(what_cannot_be_computed_is_an_error_of_the_read)
     sums_open(&sums);
     sums.fails = HD_RANGE;
     hd_error error;
-    EXPECT_INT(hd_runtime_edit(sums.rig.runtime, edit, &sums, &error),
+    EXPECT_INT(hd_runtime_edit(sums.fixture.runtime, edit, &sums, &error),
                HD_GIVEN_UP);
     EXPECT_CONTAINS(error.text, "plus");
     EXPECT_CONTAINS(error.text, "it is too much");
@@ -200,8 +202,8 @@ TEST(what_cannot_be_computed_is_an_error_of_the_read)
  * one's write through it has landed. */
 struct turned {
     char folder[256];
-    struct rig one;
-    struct rig two;
+    struct fixture one;
+    struct fixture two;
     hd_cell *link;
     hd_cell *a;
     hd_cell *b;
@@ -210,20 +212,20 @@ struct turned {
 static void turned_open(struct turned *turned)
 {
     kit_folder_new(turned->folder, sizeof turned->folder);
-    rig_open(&turned->one, turned->folder, 1);
-    rig_open(&turned->two, turned->folder, 2);
+    fixture_open(&turned->one, turned->folder, 1);
+    fixture_open(&turned->two, turned->folder, 2);
     turned->link = cell_of(&turned->one, "link", NULL);
     turned->a = cell_of(&turned->one, "a", NULL);
     turned->b = cell_of(&turned->one, "b", NULL);
     set_json(turned->a, "0");
     set_json(turned->b, "0");
     EXPECT_INT(hd_cell_set_link(turned->link, turned->a, NULL), HD_OK);
-    rig_settle(&turned->one);
+    fixture_settle(&turned->one);
     EXPECT_INT(hd_cell_set_int(turned->link, 1, NULL), HD_OK);
     hd_cell *link = cell_of(&turned->two, "link", NULL);
     hd_cell *b = cell_of(&turned->two, "b", NULL);
     EXPECT_INT(hd_cell_set_link(link, b, NULL), HD_OK);
-    rig_settle(&turned->two);
+    fixture_settle(&turned->two);
     hd_cell_free(link);
     hd_cell_free(b);
 }
@@ -234,8 +236,8 @@ static void turned_close(struct turned *turned)
     hd_cell_free(turned->link);
     hd_cell_free(turned->a);
     hd_cell_free(turned->b);
-    rig_close(&turned->one);
-    rig_close(&turned->two);
+    fixture_close(&turned->one);
+    fixture_close(&turned->two);
     kit_folder_remove(turned->folder);
 }
 
@@ -244,7 +246,7 @@ TEST(a_write_that_is_made_again_does_not_overwrite_a_later_one)
     struct turned turned;
     turned_open(&turned);
     EXPECT_INT(hd_cell_set_int(turned.b, 2, NULL), HD_OK);
-    rig_settle(&turned.one);
+    fixture_settle(&turned.one);
     expect_json(turned.a, "0");
     expect_json(turned.b, "2");
     turned_close(&turned);
@@ -264,7 +266,7 @@ TEST(an_edit_comes_after_the_writes_before_it)
     EXPECT_INT(hd_runtime_edit(turned.one.runtime, set_five, turned.b, &error),
                HD_OK);
     EXPECT_TEXT(error.text, "");
-    rig_settle(&turned.one);
+    fixture_settle(&turned.one);
     expect_json(turned.a, "0");
     expect_json(turned.b, "5");
     turned_close(&turned);
@@ -276,8 +278,8 @@ TEST(an_edit_comes_after_the_writes_before_it)
  * element; the first has appended two since. */
 struct lists {
     char folder[256];
-    struct rig one;
-    struct rig two;
+    struct fixture one;
+    struct fixture two;
     hd_cell *first;  /* the list, of the first runtime */
     hd_cell *second; /* its third element, of the second one */
     unsigned calls;
@@ -287,12 +289,12 @@ static void lists_open(struct lists *lists)
 {
     *lists = (struct lists){0};
     kit_folder_new(lists->folder, sizeof lists->folder);
-    rig_open(&lists->one, lists->folder, 1);
-    rig_open(&lists->two, lists->folder, 2);
+    fixture_open(&lists->one, lists->folder, 1);
+    fixture_open(&lists->two, lists->folder, 2);
     lists->first = cell_of(&lists->one, "list", NULL);
     lists->second = cell_of(&lists->two, "list", "/2");
     set_json(lists->first, "[1]");
-    rig_settle(&lists->one);
+    fixture_settle(&lists->one);
     hd_cell *old = cell_of(&lists->two, "list", NULL);
     expect_json(old, "[1]");
     hd_cell_free(old);
@@ -301,20 +303,20 @@ static void lists_open(struct lists *lists)
         EXPECT_INT(hd_cell_append(lists->first, value, NULL), HD_OK);
         hd_value_unref(value);
     }
-    rig_settle(&lists->one);
+    fixture_settle(&lists->one);
 }
 
 static void lists_close(struct lists *lists, const char *want)
 {
-    rig_settle(&lists->two);
-    rig_settle(&lists->one);
+    fixture_settle(&lists->two);
+    fixture_settle(&lists->one);
     expect_json(lists->first, want);
     EXPECT_INT(lists->one.reports, 0);
     EXPECT_INT(lists->two.reports, 0);
     hd_cell_free(lists->first);
     hd_cell_free(lists->second);
-    rig_close(&lists->one);
-    rig_close(&lists->two);
+    fixture_close(&lists->one);
+    fixture_close(&lists->two);
     kit_folder_remove(lists->folder);
 }
 
@@ -349,8 +351,8 @@ TEST(an_edit_that_fails_on_the_newest_view_is_called_once)
     struct lists lists;
     lists_open(&lists);
     set_json(lists.first, "[1]");
-    rig_settle(&lists.one);
-    rig_settle(&lists.two);
+    fixture_settle(&lists.one);
+    fixture_settle(&lists.two);
     hd_error error;
     EXPECT_INT(hd_runtime_edit(lists.two.runtime, set_third, &lists, &error),
                HD_RANGE);
@@ -365,7 +367,7 @@ TEST(an_edit_that_fails_on_the_newest_view_is_called_once)
 struct rivals {
     char folder[256];
     struct sums sums;
-    struct rig two;
+    struct fixture two;
     hd_cell *state; /* of the second runtime */
     hd_cell *seen;  /* of the first one */
     unsigned calls;
@@ -376,15 +378,15 @@ static void rivals_open(struct rivals *rivals)
     *rivals = (struct rivals){0};
     kit_folder_new(rivals->folder, sizeof rivals->folder);
     sums_open_in(&rivals->sums, rivals->folder);
-    rivals->seen = cell_of(&rivals->sums.rig, "seen", NULL);
+    rivals->seen = cell_of(&rivals->sums.fixture, "seen", NULL);
     set_json(rivals->seen, "0");
-    rig_settle(&rivals->sums.rig);
+    fixture_settle(&rivals->sums.fixture);
     hd_value *value = NULL;
     EXPECT_INT(hd_cell_pull(rivals->sums.plus, &value, NULL), HD_OK);
     expect_value(value, "11");
     hd_value_unref(value);
-    rig_settle(&rivals->sums.rig);
-    rig_open(&rivals->two, rivals->folder, 2);
+    fixture_settle(&rivals->sums.fixture);
+    fixture_open(&rivals->two, rivals->folder, 2);
     rivals->state = cell_of(&rivals->two, "state", NULL);
 }
 
@@ -392,10 +394,10 @@ static void rivals_close(struct rivals *rivals)
 {
     EXPECT_INT(rivals->calls, 2);
     expect_json(rivals->seen, "101");
-    EXPECT_INT(rivals->sums.rig.reports, 0);
+    EXPECT_INT(rivals->sums.fixture.reports, 0);
     hd_cell_free(rivals->state);
     hd_cell_free(rivals->seen);
-    rig_close(&rivals->two);
+    fixture_close(&rivals->two);
     sums_close(&rivals->sums);
     kit_folder_remove(rivals->folder);
 }
@@ -409,7 +411,7 @@ static hd_status store_plus(struct rivals *rivals)
     }
     if (rivals->calls++ == 0) {
         set_json(rivals->state, "50");
-        rig_settle(&rivals->two);
+        fixture_settle(&rivals->two);
     }
     return hd_cell_set_int(rivals->seen, plus, NULL);
 }
@@ -439,9 +441,11 @@ TEST(an_edit_does_not_commit_on_a_computation_whose_input_has_changed)
     struct rivals rivals;
     rivals_open(&rivals);
     hd_error error;
-    EXPECT_INT(
-        hd_runtime_edit(rivals.sums.rig.runtime, edit_plus, &rivals, &error),
-        HD_OK);
+    EXPECT_INT(hd_runtime_edit(rivals.sums.fixture.runtime,
+                               edit_plus,
+                               &rivals,
+                               &error),
+               HD_OK);
     EXPECT_TEXT(error.text, "");
     rivals_close(&rivals);
 }

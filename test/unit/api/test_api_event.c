@@ -1,9 +1,9 @@
 /* Handlers, events and tickets through the public header. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 struct desk {
-    struct rig rig;
+    struct fixture fixture;
     hd_cell *stream;
     hd_cell *list;
     unsigned calls;
@@ -70,15 +70,15 @@ static hd_node *desk_handler(struct desk *desk)
 
 static void desk_cells(struct desk *desk)
 {
-    desk->stream = cell_of(&desk->rig, "inbox", NULL);
-    desk->list = cell_of(&desk->rig, "list", NULL);
+    desk->stream = cell_of(&desk->fixture, "inbox", NULL);
+    desk->list = cell_of(&desk->fixture, "list", NULL);
     set_json(desk->list, "[]");
 }
 
 static void desk_open(struct desk *desk, const char *folder)
 {
     *desk = (struct desk){0};
-    rig_open(&desk->rig, folder, 1);
+    fixture_open(&desk->fixture, folder, 1);
     desk_cells(desk);
 }
 
@@ -86,7 +86,7 @@ static void desk_close(struct desk *desk)
 {
     hd_cell_free(desk->stream);
     hd_cell_free(desk->list);
-    rig_close(&desk->rig);
+    fixture_close(&desk->fixture);
 }
 
 static hd_ticket *send_json(struct desk *desk,
@@ -129,7 +129,7 @@ TEST(an_event_is_handled_and_its_receipt_comes_back)
     expect_receipt(ticket, NULL);
     char *id = NULL;
     EXPECT_INT(hd_ticket_id(ticket, &id), HD_NOT_FOUND);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_outcome(ticket, HD_DONE);
     expect_receipt(ticket, "1");
     EXPECT_INT(hd_ticket_id(ticket, &id), HD_OK);
@@ -167,7 +167,7 @@ static void send_many(struct desk *desk, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         EXPECT_INT(hd_cell_send(desk->stream, NULL, NULL, NULL, NULL), HD_OK);
         if (i % 100 == 99) {
-            rig_settle(&desk->rig);
+            fixture_settle(&desk->fixture);
         }
     }
 }
@@ -183,7 +183,7 @@ TEST(an_event_without_a_name_leaves_nothing_in_memory)
     send_many(&desk, count);
     const uint64_t before = test_blocks_alive();
     send_many(&desk, count);
-    const uint64_t stored = desk.rig.folder[0] != '\0' ? 4 * count : 0;
+    const uint64_t stored = desk.fixture.folder[0] != '\0' ? 4 * count : 0;
     EXPECT(test_blocks_alive() <= before + stored + 100);
     EXPECT_EQ(desk.calls, 2 * count);
     desk_close(&desk);
@@ -198,7 +198,7 @@ static void send_named(struct desk *desk, unsigned from, unsigned count)
         EXPECT_INT(hd_cell_send(desk->stream, NULL, &options, NULL, NULL),
                    HD_OK);
         if (i % 100 == 99) {
-            rig_settle(&desk->rig);
+            fixture_settle(&desk->fixture);
         }
     }
 }
@@ -234,9 +234,9 @@ TEST(the_same_id_and_session_is_handled_once)
     const hd_send_options options = {.id = "7", .session = "me"};
     hd_node_free(desk_handler(&desk));
     hd_ticket *first = send_json(&desk, "\"a\"", &options);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     hd_ticket *again = send_json(&desk, "\"a\"", &options);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[\"a\"]");
     expect_outcome(first, HD_DONE);
     expect_receipt(first, "1");
@@ -251,12 +251,12 @@ TEST(the_same_id_and_session_is_handled_once)
 
     /* In the next process, too. */
     desk = (struct desk){0};
-    rig_open(&desk.rig, folder, 2);
-    desk.stream = cell_of(&desk.rig, "inbox", NULL);
-    desk.list = cell_of(&desk.rig, "list", NULL);
+    fixture_open(&desk.fixture, folder, 2);
+    desk.stream = cell_of(&desk.fixture, "inbox", NULL);
+    desk.list = cell_of(&desk.fixture, "list", NULL);
     hd_node_free(desk_handler(&desk));
     again = send_json(&desk, "\"a\"", &options);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_receipt(again, "1");
     expect_json(desk.list, "[\"a\"]");
     hd_ticket_free(again);
@@ -273,17 +273,17 @@ TEST(the_same_id_with_another_payload_is_refused)
     const hd_send_options options = {.id = "7", .session = "me"};
     hd_node_free(desk_handler(&desk));
     hd_ticket_free(send_json(&desk, "{\"a\":1,\"b\":2}", &options));
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     desk_close(&desk);
 
     desk = (struct desk){0};
-    rig_open(&desk.rig, folder, 2);
-    desk.stream = cell_of(&desk.rig, "inbox", NULL);
-    desk.list = cell_of(&desk.rig, "list", NULL);
+    fixture_open(&desk.fixture, folder, 2);
+    desk.stream = cell_of(&desk.fixture, "inbox", NULL);
+    desk.list = cell_of(&desk.fixture, "list", NULL);
     hd_node_free(desk_handler(&desk));
     hd_ticket *other = send_json(&desk, "{\"a\":1,\"b\":3}", &options);
     hd_ticket *equal = send_json(&desk, "{\"b\":2,\"a\":1}", &options);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_outcome(other, HD_FAILED);
     hd_error error;
     EXPECT_INT(hd_ticket_error(other, &error), HD_OK);
@@ -291,8 +291,8 @@ TEST(the_same_id_with_another_payload_is_refused)
     EXPECT_INT(error.class_of, HD_CLASS_TERMINAL);
     EXPECT_CONTAINS(error.text, "sent before with another payload (digest ");
     EXPECT_CONTAINS(error.text, "): send it with an id of its own");
-    EXPECT_INT(desk.rig.reported.status, HD_IDEMPOTENCY_MISMATCH);
-    EXPECT_EQ(desk.rig.reports, 1);
+    EXPECT_INT(desk.fixture.reported.status, HD_IDEMPOTENCY_MISMATCH);
+    EXPECT_EQ(desk.fixture.reports, 1);
     expect_outcome(equal, HD_DROPPED);
     expect_receipt(equal, "1");
     expect_json(desk.list, "[{\"a\":1,\"b\":2}]");
@@ -309,7 +309,7 @@ TEST(a_handler_that_fails_fails_its_event)
     desk.fails = HD_RANGE;
     hd_node_free(desk_handler(&desk));
     hd_ticket *ticket = send_json(&desk, "1", NULL);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_outcome(ticket, HD_FAILED);
     hd_error error;
     EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
@@ -348,7 +348,7 @@ TEST(a_stream_has_one_handler)
     EXPECT_INT(hd_node_remove(other), HD_OK);
     EXPECT_EQ(desk.released, 3);
     hd_ticket *ticket = send_json(&desk, "1", NULL);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_outcome(ticket, HD_DROPPED);
     EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
     EXPECT_INT(error.status, HD_NO_HANDLER);
@@ -360,10 +360,10 @@ TEST(a_stream_has_one_handler)
 
 TEST(the_backlog_is_bounded)
 {
-    struct desk desk = {.rig = {.now = 1000}};
-    hd_runtime_options options = rig_options(&desk.rig);
+    struct desk desk = {.fixture = {.now = 1000}};
+    hd_runtime_options options = fixture_options(&desk.fixture);
     options.backlog = 2;
-    rig_open_with(&desk.rig, &options);
+    fixture_open_with(&desk.fixture, &options);
     desk_cells(&desk);
     hd_node_free(desk_handler(&desk));
     hd_ticket_free(send_json(&desk, "1", NULL));
@@ -375,10 +375,10 @@ TEST(the_backlog_is_bounded)
     EXPECT(ticket == NULL);
     EXPECT_EQ(error.limit, 2);
     EXPECT_INT(error.class_of, HD_CLASS_RETRY);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[1,2]");
     EXPECT_INT(hd_cell_send(desk.stream, NULL, NULL, NULL, &error), HD_OK);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[1,2,null]");
     desk_close(&desk);
 }
@@ -397,24 +397,24 @@ static hd_status send_three(hd_run *run, void *context)
 
 TEST(a_handler_with_a_refused_send_fails_as_a_whole)
 {
-    struct desk desk = {.rig = {.now = 1000}};
-    hd_runtime_options options = rig_options(&desk.rig);
+    struct desk desk = {.fixture = {.now = 1000}};
+    hd_runtime_options options = fixture_options(&desk.fixture);
     options.backlog = 2;
-    rig_open_with(&desk.rig, &options);
+    fixture_open_with(&desk.fixture, &options);
     desk_cells(&desk);
     hd_node_free(desk_handler(&desk));
-    hd_cell *other = cell_of(&desk.rig, "other", NULL);
+    hd_cell *other = cell_of(&desk.fixture, "other", NULL);
     const hd_handler_options handler = {.run = send_three, .context = &desk};
     EXPECT_INT(hd_handler_new(other, &handler, NULL, NULL), HD_OK);
     hd_ticket *ticket = NULL;
     EXPECT_INT(hd_cell_send(other, NULL, NULL, &ticket, NULL), HD_OK);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_outcome(ticket, HD_FAILED);
     hd_error error;
     EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
     EXPECT_INT(error.status, HD_BACKLOG);
     EXPECT_CONTAINS(error.text, "2 events wait, which is the limit");
-    EXPECT_INT(desk.rig.reported.status, HD_BACKLOG);
+    EXPECT_INT(desk.fixture.reported.status, HD_BACKLOG);
     EXPECT_EQ(desk.calls, 0);
     expect_json(desk.list, "[]");
     hd_ticket_free(ticket);
@@ -424,10 +424,10 @@ TEST(a_handler_with_a_refused_send_fails_as_a_whole)
 
 TEST(a_stream_that_asks_for_it_keeps_the_last_of_too_many)
 {
-    struct desk desk = {.rig = {.now = 1000}};
-    hd_runtime_options options = rig_options(&desk.rig);
+    struct desk desk = {.fixture = {.now = 1000}};
+    hd_runtime_options options = fixture_options(&desk.fixture);
     options.backlog = 2;
-    rig_open_with(&desk.rig, &options);
+    fixture_open_with(&desk.fixture, &options);
     desk_cells(&desk);
     desk.collapses = true;
     hd_node_free(desk_handler(&desk));
@@ -436,7 +436,7 @@ TEST(a_stream_that_asks_for_it_keeps_the_last_of_too_many)
         const char json[] = {(char)('1' + i), '\0'};
         tickets[i] = send_json(&desk, json, NULL);
     }
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[1,4]");
     for (int i = 0; i < 4; i++) {
         expect_outcome(tickets[i], HD_DONE);
@@ -455,10 +455,11 @@ static void told(void *context, hd_ticket *ticket)
     if (desk->told == 1) {
         desk->sent_again = hd_cell_send(desk->stream, NULL, NULL, NULL, NULL);
         desk->wrote = hd_cell_set_int(desk->list, 1, NULL);
-        EXPECT_INT(hd_runtime_step(desk->rig.runtime, HD_NOW, NULL), HD_MISUSE);
-        EXPECT_INT(hd_runtime_close(desk->rig.runtime, HD_NOW, NULL),
+        EXPECT_INT(hd_runtime_step(desk->fixture.runtime, HD_NOW, NULL),
                    HD_MISUSE);
-        hd_runtime_free(desk->rig.runtime); /* does nothing */
+        EXPECT_INT(hd_runtime_close(desk->fixture.runtime, HD_NOW, NULL),
+                   HD_MISUSE);
+        hd_runtime_free(desk->fixture.runtime); /* does nothing */
     }
 }
 
@@ -469,7 +470,7 @@ TEST(the_sender_is_told_once)
     hd_node_free(desk_handler(&desk));
     const hd_send_options options = {.done = told, .context = &desk};
     hd_ticket_free(send_json(&desk, "1", &options));
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     EXPECT_EQ(desk.told, 1);
     EXPECT_INT(desk.outcome, HD_DONE);
     EXPECT_INT(desk.sent_again, HD_OK);
@@ -485,7 +486,7 @@ TEST(nobody_is_told_of_an_event_that_the_end_cuts_off)
     hd_node_free(desk_handler(&desk));
     const hd_send_options options = {.done = told, .context = &desk};
     hd_ticket *ticket = send_json(&desk, "1", &options);
-    EXPECT_INT(hd_runtime_close(desk.rig.runtime, HD_NOW, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_close(desk.fixture.runtime, HD_NOW, NULL), HD_OK);
     EXPECT_EQ(desk.told, 0);
     hd_error error;
     EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
@@ -535,29 +536,29 @@ TEST(what_a_transaction_sends_lives_and_dies_with_it)
     desk_open(&desk, NULL);
     hd_node_free(desk_handler(&desk));
     struct relay all = {.desk = &desk};
-    hd_cell *first = cell_of(&desk.rig, "first", NULL);
+    hd_cell *first = cell_of(&desk.fixture, "first", NULL);
     const hd_handler_options options = {.run = relay, .context = &all};
     EXPECT_INT(hd_handler_new(first, &options, NULL, NULL), HD_OK);
     hd_value *payload = value_of("5");
     EXPECT_INT(hd_cell_send(first, payload, NULL, NULL, NULL), HD_OK);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[5]");
     EXPECT_EQ(all.attempt, 1);
     EXPECT_CONTAINS(all.document, "of:");
     all.returns = HD_RANGE;
     EXPECT_INT(hd_cell_send(first, payload, NULL, NULL, NULL), HD_OK);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[5]");
     hd_value_unref(payload);
 
-    EXPECT_INT(hd_runtime_edit(desk.rig.runtime, send_in_edit, &all, NULL),
+    EXPECT_INT(hd_runtime_edit(desk.fixture.runtime, send_in_edit, &all, NULL),
                HD_RANGE);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[5]");
     all.returns = HD_OK;
-    EXPECT_INT(hd_runtime_edit(desk.rig.runtime, send_in_edit, &all, NULL),
+    EXPECT_INT(hd_runtime_edit(desk.fixture.runtime, send_in_edit, &all, NULL),
                HD_OK);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[5,null]");
     hd_text_free(all.document);
     hd_cell_free(first);
@@ -597,8 +598,8 @@ TEST(a_handler_sees_what_is_computed_up_to_date)
     desk_open(&desk, NULL);
     struct total total = {
         .desk = &desk,
-        .a = cell_of(&desk.rig, "a", NULL),
-        .out = cell_of(&desk.rig, "out", NULL),
+        .a = cell_of(&desk.fixture, "a", NULL),
+        .out = cell_of(&desk.fixture, "out", NULL),
     };
     const hd_node_options node = {
         .run = compute,
@@ -607,7 +608,8 @@ TEST(a_handler_sees_what_is_computed_up_to_date)
         .write_count = 1,
     };
     EXPECT_INT(hd_cell_set_int(total.a, 1, NULL), HD_OK);
-    EXPECT_INT(hd_computation_new(desk.rig.runtime, &node, NULL, NULL), HD_OK);
+    EXPECT_INT(hd_computation_new(desk.fixture.runtime, &node, NULL, NULL),
+               HD_OK);
     const hd_handler_options options = {
         .run = read_total,
         .context = &total,
@@ -616,11 +618,11 @@ TEST(a_handler_sees_what_is_computed_up_to_date)
         .pure = true,
     };
     EXPECT_INT(hd_handler_new(desk.stream, &options, NULL, NULL), HD_OK);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     EXPECT_EQ(total.calls, 0);
     EXPECT_INT(hd_cell_set_int(total.a, 4, NULL), HD_OK);
     EXPECT_INT(hd_cell_send(desk.stream, NULL, NULL, NULL, NULL), HD_OK);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     EXPECT_INT(total.seen, 40);
     EXPECT_EQ(total.calls, 1);
     hd_cell_free(total.out);
@@ -677,7 +679,7 @@ TEST(events_that_a_handler_sent_are_handled_by_the_next_runtime)
     struct desk desk;
     desk_open(&desk, folder);
     struct triple triple = {.to = desk.stream};
-    hd_cell *first = cell_of(&desk.rig, "first", NULL);
+    hd_cell *first = cell_of(&desk.fixture, "first", NULL);
     const hd_handler_options options = {.run = send_to_other,
                                         .context = &triple};
     hd_node *node = NULL;
@@ -688,10 +690,10 @@ TEST(events_that_a_handler_sent_are_handled_by_the_next_runtime)
     hd_node_free(taking);
     hd_ticket *ticket = NULL;
     EXPECT_INT(hd_cell_send(first, NULL, NULL, &ticket, NULL), HD_OK);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_outcome(ticket, HD_DONE);
-    EXPECT_EQ(desk.rig.reports, 3);
-    EXPECT_INT(desk.rig.reported.status, HD_NO_HANDLER);
+    EXPECT_EQ(desk.fixture.reports, 3);
+    EXPECT_INT(desk.fixture.reported.status, HD_NO_HANDLER);
     hd_ticket_free(ticket);
     hd_node_remove(node);
     hd_node_free(node);
@@ -699,11 +701,11 @@ TEST(events_that_a_handler_sent_are_handled_by_the_next_runtime)
     desk_close(&desk);
 
     struct desk next = {0};
-    rig_open(&next.rig, folder, 2);
-    next.stream = cell_of(&next.rig, "inbox", NULL);
-    next.list = cell_of(&next.rig, "list", NULL);
+    fixture_open(&next.fixture, folder, 2);
+    next.stream = cell_of(&next.fixture, "inbox", NULL);
+    next.list = cell_of(&next.fixture, "list", NULL);
     taking = desk_handler(&next);
-    rig_settle(&next.rig);
+    fixture_settle(&next.fixture);
     expect_json(next.list, "[1,2,3]");
     EXPECT_EQ(next.calls, 3);
     EXPECT_EQ(triple.calls, 1);
@@ -712,11 +714,11 @@ TEST(events_that_a_handler_sent_are_handled_by_the_next_runtime)
     desk_close(&next);
 
     struct desk last = {0};
-    rig_open(&last.rig, folder, 3);
-    last.stream = cell_of(&last.rig, "inbox", NULL);
-    last.list = cell_of(&last.rig, "list", NULL);
+    fixture_open(&last.fixture, folder, 3);
+    last.stream = cell_of(&last.fixture, "inbox", NULL);
+    last.list = cell_of(&last.fixture, "list", NULL);
     taking = desk_handler(&last);
-    rig_settle(&last.rig);
+    fixture_settle(&last.fixture);
     EXPECT_EQ(last.calls, 0);
     expect_json(last.list, "[1,2,3]");
     hd_node_remove(taking);
@@ -734,23 +736,23 @@ TEST(a_queued_event_is_on_disk_and_handled_later)
     const hd_send_options queue = {.queue = true};
     hd_ticket *ticket = send_json(&desk, "\"a\"", &queue);
     expect_outcome(ticket, HD_WAITING);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_outcome(ticket, HD_QUEUED);
     hd_ticket_free(ticket);
     desk_close(&desk);
 
     struct desk next = {0};
-    rig_open(&next.rig, folder, 2);
-    next.stream = cell_of(&next.rig, "inbox", NULL);
-    next.list = cell_of(&next.rig, "list", NULL);
+    fixture_open(&next.fixture, folder, 2);
+    next.stream = cell_of(&next.fixture, "inbox", NULL);
+    next.list = cell_of(&next.fixture, "list", NULL);
     hd_node *node = desk_handler(&next);
-    rig_settle(&next.rig);
+    fixture_settle(&next.fixture);
     expect_json(next.list, "[\"a\"]");
     ticket = send_json(&next, "\"b\"", &queue);
-    rig_settle(&next.rig);
+    fixture_settle(&next.fixture);
     expect_outcome(ticket, HD_QUEUED);
     hd_ticket_free(ticket);
-    rig_settle(&next.rig);
+    fixture_settle(&next.fixture);
     expect_json(next.list, "[\"a\",\"b\"]");
     hd_node_remove(node);
     hd_node_free(node);
@@ -768,16 +770,16 @@ TEST(an_event_that_is_queued_again_ends_with_the_step_that_sends_it)
     desk_open(&desk, folder);
     const hd_send_options queue = {.queue = true, .id = "1", .session = "me"};
     hd_ticket *ticket = send_json(&desk, "\"a\"", &queue);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_outcome(ticket, HD_QUEUED);
     hd_ticket_free(ticket);
     desk_close(&desk);
 
     struct desk next = {0};
-    rig_open(&next.rig, folder, 2);
-    next.stream = cell_of(&next.rig, "inbox", NULL);
+    fixture_open(&next.fixture, folder, 2);
+    next.stream = cell_of(&next.fixture, "inbox", NULL);
     ticket = send_json(&next, "\"a\"", &queue);
-    EXPECT_INT(hd_runtime_step(next.rig.runtime, HD_NOW, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_step(next.fixture.runtime, HD_NOW, NULL), HD_OK);
     expect_outcome(ticket, HD_DROPPED);
     hd_ticket_free(ticket);
     desk_close(&next);
@@ -792,18 +794,18 @@ TEST(an_event_that_another_runtime_has_queued_is_seen_in_each_look)
     struct desk desk;
     desk_open(&desk, folder);
     hd_node *node = desk_handler(&desk);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     struct desk other = {0};
-    rig_open(&other.rig, folder, 2);
-    other.stream = cell_of(&other.rig, "inbox", NULL);
+    fixture_open(&other.fixture, folder, 2);
+    other.stream = cell_of(&other.fixture, "inbox", NULL);
     const hd_send_options queue = {.queue = true};
     hd_ticket *ticket = send_json(&other, "\"a\"", &queue);
-    rig_settle(&other.rig);
+    fixture_settle(&other.fixture);
     expect_outcome(ticket, HD_QUEUED);
     hd_ticket_free(ticket);
     desk_close(&other);
     set_json(desk.list, "[]");
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[\"a\"]");
     hd_node_remove(node);
     hd_node_free(node);
@@ -820,7 +822,7 @@ static void set_timer(struct desk *desk,
 {
     const hd_send_options options = {.id = id, .timer = timer};
     hd_ticket *ticket = send_json(desk, json, &options);
-    rig_settle(&desk->rig);
+    fixture_settle(&desk->fixture);
     expect_outcome(ticket, HD_QUEUED);
     hd_ticket_free(ticket);
 }
@@ -830,7 +832,7 @@ static bool cancel_timer(struct desk *desk, const char *id)
     bool cancelled = false;
     hd_error error;
     EXPECT_INT(hd_cell_cancel(desk->stream, id, &cancelled, &error), HD_OK);
-    rig_settle(&desk->rig);
+    fixture_settle(&desk->fixture);
     return cancelled;
 }
 
@@ -848,18 +850,18 @@ TEST(a_timer_is_stored_and_handled_when_it_is_due)
     desk_close(&desk);
 
     struct desk next = {0};
-    rig_open(&next.rig, folder, 2);
-    next.stream = cell_of(&next.rig, "inbox", NULL);
-    next.list = cell_of(&next.rig, "list", NULL);
+    fixture_open(&next.fixture, folder, 2);
+    next.stream = cell_of(&next.fixture, "inbox", NULL);
+    next.list = cell_of(&next.fixture, "list", NULL);
     hd_node *node = desk_handler(&next);
-    rig_settle(&next.rig);
-    rig_settle(&next.rig);
+    fixture_settle(&next.fixture);
+    fixture_settle(&next.fixture);
     expect_json(next.list, "[\"due\"]");
     EXPECT(!cancel_timer(&next, "z"));
     EXPECT(cancel_timer(&next, "x"));
     EXPECT(!cancel_timer(&next, "x"));
     set_timer(&next, "\"now\"", "y", &past); /* takes the place of the other */
-    rig_settle(&next.rig);
+    fixture_settle(&next.fixture);
     expect_json(next.list, "[\"due\",\"now\"]");
     EXPECT(!cancel_timer(&next, "y"));
     hd_node_remove(node);
@@ -942,10 +944,10 @@ TEST(what_does_not_fit_is_not_queued)
     const hd_send_options queue = {.queue = true};
     expect_misfit(&desk, &queue);
     hd_ticket *ticket = send_json(&desk, "\"a\"", &queue);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_outcome(ticket, HD_QUEUED);
     hd_ticket_free(ticket);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[\"a\"]");
     desk_close(&desk);
     kit_folder_remove(folder);
@@ -953,17 +955,17 @@ TEST(what_does_not_fit_is_not_queued)
 
 TEST(what_does_not_fit_takes_the_place_of_no_event_that_waits)
 {
-    struct desk desk = {.rig = {.now = 1000}};
-    hd_runtime_options options = rig_options(&desk.rig);
+    struct desk desk = {.fixture = {.now = 1000}};
+    hd_runtime_options options = fixture_options(&desk.fixture);
     options.backlog = 1;
-    rig_open_with(&desk.rig, &options);
+    fixture_open_with(&desk.fixture, &options);
     desk_cells(&desk);
     desk.collapses = true;
     hd_node_free(desk_handler(&desk));
     set_payload_schema(&desk, "{\"type\":\"string\"}");
     hd_ticket *ticket = send_json(&desk, "\"a\"", NULL);
     expect_misfit(&desk, NULL);
-    rig_settle(&desk.rig);
+    fixture_settle(&desk.fixture);
     expect_json(desk.list, "[\"a\"]");
     hd_ticket_free(ticket);
     desk_close(&desk);
@@ -972,8 +974,8 @@ TEST(what_does_not_fit_takes_the_place_of_no_event_that_waits)
 TEST(a_runtime_in_memory_queues_nothing)
 {
     struct desk desk = {0};
-    hd_runtime_options options = rig_options(&desk.rig);
-    rig_open_as(&desk.rig, &options);
+    hd_runtime_options options = fixture_options(&desk.fixture);
+    fixture_open_as(&desk.fixture, &options);
     desk_cells(&desk);
     const hd_send_options queue = {.queue = true};
     hd_error error;

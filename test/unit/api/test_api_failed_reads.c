@@ -1,7 +1,7 @@
 /* A run that fails is subscribed to what it looked at, through the public
  * header: it runs again when one of these places changes. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* What an effect or a computation does with its cell. */
 enum step {
@@ -66,12 +66,12 @@ static hd_status run(hd_run *run, void *context)
     return attempt->goes_on ? HD_OK : attempt->last;
 }
 
-static void effect(struct rig *rig, struct attempt *attempt)
+static void effect(struct fixture *fixture, struct attempt *attempt)
 {
     hd_error error;
     const hd_node_options options = {.run = run, .context = attempt};
-    EXPECT_INT(hd_effect_new(rig->runtime, &options, NULL, &error), HD_OK);
-    rig_settle(rig);
+    EXPECT_INT(hd_effect_new(fixture->runtime, &options, NULL, &error), HD_OK);
+    fixture_settle(fixture);
 }
 
 static void ignore(void *context, const hd_value *value)
@@ -80,10 +80,10 @@ static void ignore(void *context, const hd_value *value)
     (void)value;
 }
 
-static void computation(struct rig *rig, struct attempt *attempt)
+static void computation(struct fixture *fixture, struct attempt *attempt)
 {
     hd_error error;
-    attempt->output = cell_of(rig, "output", NULL);
+    attempt->output = cell_of(fixture, "output", NULL);
     const hd_node_options options = {
         .run = run,
         .context = attempt,
@@ -91,13 +91,14 @@ static void computation(struct rig *rig, struct attempt *attempt)
         .write_count = 1,
     };
     const hd_sink_options sink = {.sink = ignore};
-    EXPECT_INT(hd_computation_new(rig->runtime, &options, NULL, &error), HD_OK);
+    EXPECT_INT(hd_computation_new(fixture->runtime, &options, NULL, &error),
+               HD_OK);
     EXPECT_INT(hd_sink_new_with(attempt->output, &sink, NULL, &error), HD_OK);
-    rig_settle(rig);
+    fixture_settle(fixture);
 }
 
 /* a is a link to b, and b one to a. */
-static void make_circle(hd_cell *a, hd_cell *b)
+static void make_cycle(hd_cell *a, hd_cell *b)
 {
     hd_error error;
     EXPECT_INT(hd_cell_set_link(a, b, &error), HD_OK);
@@ -105,45 +106,45 @@ static void make_circle(hd_cell *a, hd_cell *b)
 }
 
 /* b becomes a link to c. */
-static void repair(struct rig *rig, hd_cell *b, hd_cell *c)
+static void repair(struct fixture *fixture, hd_cell *b, hd_cell *c)
 {
     hd_error error;
     EXPECT_INT(hd_cell_set_link(b, c, &error), HD_OK);
-    rig_settle(rig);
+    fixture_settle(fixture);
 }
 
-TEST(a_circle_that_is_repaired_wakes_who_met_it)
+TEST(a_cycle_that_is_repaired_wakes_who_met_it)
 {
     static const enum step steps[] = {GET, GET_INT, RESOLVE, SET, INCREMENT};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         for (unsigned form = 0; form < 3; form++) {
-            struct rig rig;
-            rig_open(&rig, NULL, 1);
-            hd_cell *a = cell_of(&rig, "a", NULL);
-            hd_cell *b = cell_of(&rig, "b", NULL);
-            hd_cell *c = cell_of(&rig, "c", NULL);
+            struct fixture fixture;
+            fixture_open(&fixture, NULL, 1);
+            hd_cell *a = cell_of(&fixture, "a", NULL);
+            hd_cell *b = cell_of(&fixture, "b", NULL);
+            hd_cell *c = cell_of(&fixture, "c", NULL);
             set_json(c, "5");
-            make_circle(a, b);
+            make_cycle(a, b);
             struct attempt attempt = {
                 .cell = a,
                 .step = steps[i],
                 .goes_on = form == 1,
             };
             if (form == 2 && steps[i] != SET && steps[i] != INCREMENT) {
-                computation(&rig, &attempt);
+                computation(&fixture, &attempt);
             } else {
-                effect(&rig, &attempt);
+                effect(&fixture, &attempt);
             }
             EXPECT_INT(attempt.last, HD_ARGUMENT);
             EXPECT_EQ(attempt.calls, 1);
-            repair(&rig, b, c);
+            repair(&fixture, b, c);
             EXPECT_INT(attempt.last, HD_OK);
             EXPECT(attempt.calls >= 2);
             hd_cell_free(attempt.output);
             hd_cell_free(c);
             hd_cell_free(b);
             hd_cell_free(a);
-            rig_close(&rig);
+            fixture_close(&fixture);
         }
     }
 }
@@ -157,25 +158,25 @@ static void expect_woken(enum step step,
                          hd_status fails)
 {
     for (unsigned form = 0; form < 2; form++) {
-        struct rig rig;
-        rig_open(&rig, NULL, 1);
-        hd_cell *document = cell_of(&rig, "d", NULL);
-        hd_cell *at = cell_of(&rig, "d", path);
+        struct fixture fixture;
+        fixture_open(&fixture, NULL, 1);
+        hd_cell *document = cell_of(&fixture, "d", NULL);
+        hd_cell *at = cell_of(&fixture, "d", path);
         set_json(document, before);
         struct attempt attempt = {
             .cell = at,
             .step = step,
             .goes_on = form == 1,
         };
-        effect(&rig, &attempt);
+        effect(&fixture, &attempt);
         EXPECT_INT(attempt.last, fails);
         EXPECT_EQ(attempt.calls, 1);
         set_json(document, after);
-        rig_settle(&rig);
+        fixture_settle(&fixture);
         EXPECT_INT(attempt.last, HD_OK);
         hd_cell_free(at);
         hd_cell_free(document);
-        rig_close(&rig);
+        fixture_close(&fixture);
     }
 }
 
@@ -199,45 +200,45 @@ TEST(a_write_that_did_not_fit_is_tried_when_the_document_changes)
 
 TEST(a_write_that_did_not_fit_the_schema_is_tried_when_the_document_changes)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *document = cell_of(&rig, "d", NULL);
-    hd_cell *at = cell_of(&rig, "d", "/n");
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *document = cell_of(&fixture, "d", NULL);
+    hd_cell *at = cell_of(&fixture, "d", "/n");
     hd_value *schema = value_of("{\"properties\":{\"n\":{\"maximum\":100}}}");
     hd_error error;
     EXPECT_INT(hd_cell_set_schema(document, schema, false, &error), HD_OK);
     set_json(document, "{\"n\":100}");
     struct attempt attempt = {.cell = at, .step = INCREMENT};
-    effect(&rig, &attempt);
+    effect(&fixture, &attempt);
     EXPECT_INT(attempt.last, HD_SCHEMA);
     set_json(document, "{\"n\":50}");
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(attempt.last, HD_OK);
     expect_json(document, "{\"n\":51}");
     hd_value_unref(schema);
     hd_cell_free(at);
     hd_cell_free(document);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 TEST(a_label_that_is_taken_away_wakes_who_was_not_cleared)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *cell = cell_of(&rig, "pay", NULL);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *cell = cell_of(&fixture, "pay", NULL);
     hd_value *labels = value_of("[\"salary\"]");
     hd_value *none = value_of("[]");
     hd_error error;
     set_json(cell, "100");
     EXPECT_INT(hd_cell_set_labels(cell, labels, &error), HD_OK);
     struct attempt attempt = {.cell = cell, .step = GET};
-    effect(&rig, &attempt);
+    effect(&fixture, &attempt);
     EXPECT_INT(attempt.last, HD_CLEARANCE);
     EXPECT_INT(hd_cell_set_labels(cell, none, &error), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(attempt.last, HD_OK);
     hd_value_unref(none);
     hd_value_unref(labels);
     hd_cell_free(cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }

@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* A runtime that has stored n = 1, and the path of one of its files. */
 struct place_on_disk {
-    struct rig rig;
+    struct fixture fixture;
     char folder[256];
     hd_cell *n;
 };
@@ -14,16 +14,16 @@ struct place_on_disk {
 static void begin(struct place_on_disk *place)
 {
     kit_folder_new(place->folder, sizeof place->folder);
-    rig_open(&place->rig, place->folder, 1);
-    place->n = cell_of(&place->rig, "n", NULL);
+    fixture_open(&place->fixture, place->folder, 1);
+    place->n = cell_of(&place->fixture, "n", NULL);
     set_json(place->n, "1");
-    rig_settle(&place->rig);
+    fixture_settle(&place->fixture);
 }
 
 static void end(struct place_on_disk *place)
 {
     hd_cell_free(place->n);
-    rig_close(&place->rig);
+    fixture_close(&place->fixture);
     kit_folder_remove(place->folder);
 }
 
@@ -39,13 +39,14 @@ static void expect_refused(struct place_on_disk *place, const char *words)
 {
     hd_error error;
     set_json(place->n, "2");
-    EXPECT_INT(
-        hd_runtime_settled(place->rig.runtime, place->rig.now + 3000, &error),
-        HD_TIMEOUT);
+    EXPECT_INT(hd_runtime_settled(place->fixture.runtime,
+                                  place->fixture.now + 3000,
+                                  &error),
+               HD_TIMEOUT);
     if (!EXPECT(strstr(error.text, words) != NULL)) {
         EXPECT_TEXT(error.text, words);
     }
-    EXPECT_INT(place->rig.reported.status, HD_CORRUPT);
+    EXPECT_INT(place->fixture.reported.status, HD_CORRUPT);
 }
 
 TEST(a_database_that_was_deleted_is_not_written_to)
@@ -66,9 +67,9 @@ TEST(a_database_that_was_replaced_is_not_written_to)
     begin(&place);
     begin(&other);
     set_json(other.n, "7");
-    rig_settle(&other.rig);
+    fixture_settle(&other.fixture);
     hd_cell_free(other.n);
-    rig_close(&other.rig); /* and its WAL is in its file */
+    fixture_close(&other.fixture); /* and its WAL is in its file */
     (void)snprintf(from, sizeof from, "%s/main.db", other.folder);
     EXPECT_INT(rename(from, file_of(&place, "main.db")), 0);
     expect_refused(&place, "main.db was replaced by another file while");
@@ -90,37 +91,37 @@ TEST(a_database_that_was_emptied_is_not_written_to)
 static void expect_nothing_lost(const char *deleted)
 {
     struct place_on_disk place;
-    struct rig second;
+    struct fixture second;
     hd_error error;
     begin(&place);
     EXPECT_INT(unlink(file_of(&place, deleted)), 0);
-    rig_open(&second, place.folder, 2);
+    fixture_open(&second, place.folder, 2);
     hd_cell *n = cell_of(&second, "n", NULL);
     hd_cell *m = cell_of(&second, "m", NULL);
     expect_json(n, "1");
     set_json(m, "2");
-    rig_settle(&second);
+    fixture_settle(&second);
     set_json(place.n, "3");
-    rig_settle(&place.rig);
+    fixture_settle(&place.fixture);
     EXPECT_INT(hd_runtime_step(second.runtime, HD_NOW, &error), HD_OK);
     second.now += 2000;
-    rig_settle(&second);
+    fixture_settle(&second);
     expect_json(n, "3");
     set_json(m, "4");
-    rig_settle(&second);
+    fixture_settle(&second);
     hd_cell_free(n);
     hd_cell_free(m);
-    rig_close(&second);
+    fixture_close(&second);
     hd_cell_free(place.n);
-    rig_close(&place.rig);
-    rig_open(&second, place.folder, 3);
+    fixture_close(&place.fixture);
+    fixture_open(&second, place.folder, 3);
     n = cell_of(&second, "n", NULL);
     m = cell_of(&second, "m", NULL);
     expect_json(n, "3");
     expect_json(m, "4");
     hd_cell_free(n);
     hd_cell_free(m);
-    rig_close(&second);
+    fixture_close(&second);
     kit_folder_remove(place.folder);
 }
 
@@ -142,11 +143,11 @@ TEST(a_log_that_was_deleted_is_saved_by_the_process_that_has_it)
     begin(&place);
     EXPECT_INT(unlink(file_of(&place, "main.db-wal")), 0);
     set_json(place.n, "2");
-    rig_settle(&place.rig);
+    fixture_settle(&place.fixture);
     hd_cell_free(place.n);
-    rig_close(&place.rig);
-    rig_open(&place.rig, place.folder, 3);
-    place.n = cell_of(&place.rig, "n", NULL);
+    fixture_close(&place.fixture);
+    fixture_open(&place.fixture, place.folder, 3);
+    place.n = cell_of(&place.fixture, "n", NULL);
     expect_json(place.n, "2");
     end(&place);
 }

@@ -4,7 +4,7 @@
  * started. */
 
 #include "base/mem.h"
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* Two patterns: one counts, the other one passes events on. */
 struct world {
@@ -161,17 +161,17 @@ static void world_end(struct world *world)
     hd_pattern_free(world->sender);
 }
 
-static void open_at(struct rig *rig,
+static void open_at(struct fixture *fixture,
                     const char *folder,
                     unsigned number,
                     const struct world *world)
 {
-    rig_open(rig, folder, number);
-    EXPECT_INT(hd_runtime_add_pattern(rig->runtime, world->counter, NULL),
+    fixture_open(fixture, folder, number);
+    EXPECT_INT(hd_runtime_add_pattern(fixture->runtime, world->counter, NULL),
                HD_OK);
 }
 
-static hd_piece *start(struct rig *rig,
+static hd_piece *start(struct fixture *fixture,
                        hd_pattern *pattern,
                        const char *name,
                        const char *arguments)
@@ -180,31 +180,37 @@ static hd_piece *start(struct rig *rig,
     const hd_piece_options options = {.arguments = given};
     hd_piece *piece = NULL;
     hd_error error;
-    EXPECT_INT(
-        hd_piece_start(rig->runtime, pattern, name, &options, &piece, &error),
-        HD_OK);
+    EXPECT_INT(hd_piece_start(fixture->runtime,
+                              pattern,
+                              name,
+                              &options,
+                              &piece,
+                              &error),
+               HD_OK);
     EXPECT_TEXT(error.text, "");
     hd_value_unref(given);
-    rig_settle(rig);
+    fixture_settle(fixture);
     return piece;
 }
 
-static void send(struct rig *rig, hd_piece *piece, const char *stream)
+static void send(struct fixture *fixture, hd_piece *piece, const char *stream)
 {
     hd_ticket *ticket = NULL;
     hd_outcome outcome = HD_WAITING;
     EXPECT_INT(hd_piece_send(piece, stream, NULL, NULL, &ticket, NULL), HD_OK);
-    rig_settle(rig);
+    fixture_settle(fixture);
     EXPECT_INT(hd_ticket_outcome(ticket, &outcome), HD_OK);
     EXPECT_INT(outcome, HD_DONE);
     hd_ticket_free(ticket);
 }
 
-static void expect_count(struct rig *rig, const char *document, int64_t want)
+static void expect_count(struct fixture *fixture,
+                         const char *document,
+                         int64_t want)
 {
     hd_cell *cell = NULL;
     int64_t count = -1;
-    EXPECT_INT(hd_cell_new(rig->runtime, document, "", &cell, NULL), HD_OK);
+    EXPECT_INT(hd_cell_new(fixture->runtime, document, "", &cell, NULL), HD_OK);
     EXPECT_INT(hd_cell_get_int(cell, &count, NULL), HD_OK);
     EXPECT_INT(count, want);
     hd_cell_free(cell);
@@ -221,49 +227,49 @@ static void pass_on(bool pure)
     char folder[256];
     kit_folder_new(folder, sizeof folder);
     struct world world;
-    struct rig rig;
+    struct fixture fixture;
     world_begin(&world, pure);
-    open_at(&rig, folder, 1, &world);
-    hd_piece_free(start(&rig, world.counter, "target", NULL));
-    hd_piece *sender = start(&rig, world.sender, "sender", to_target);
-    send(&rig, sender, "bump");
-    expect_count(&rig, "piece:target/n", 1);
-    expect_count(&rig, "piece:sender/kid/n", 1);
+    open_at(&fixture, folder, 1, &world);
+    hd_piece_free(start(&fixture, world.counter, "target", NULL));
+    hd_piece *sender = start(&fixture, world.sender, "sender", to_target);
+    send(&fixture, sender, "bump");
+    expect_count(&fixture, "piece:target/n", 1);
+    expect_count(&fixture, "piece:sender/kid/n", 1);
     hd_piece_free(sender);
-    rig_close(&rig);
+    fixture_close(&fixture);
     for (unsigned i = 2; i <= 3; i++) {
-        open_at(&rig, folder, i, &world);
-        sender = start(&rig, world.sender, "sender", NULL);
-        send(&rig, sender, "bump");
-        expect_count(&rig, "piece:target/n", i);
-        expect_count(&rig, "piece:sender/kid/n", i);
-        EXPECT_EQ(rig.reports, 0);
+        open_at(&fixture, folder, i, &world);
+        sender = start(&fixture, world.sender, "sender", NULL);
+        send(&fixture, sender, "bump");
+        expect_count(&fixture, "piece:target/n", i);
+        expect_count(&fixture, "piece:sender/kid/n", i);
+        EXPECT_EQ(fixture.reports, 0);
         hd_piece_free(sender);
-        rig_close(&rig);
+        fixture_close(&fixture);
     }
-    struct rig other;
+    struct fixture other;
     open_at(&other, folder, 4, &world);
     hd_piece *target = start(&other, world.counter, "target", NULL);
-    open_at(&rig, folder, 5, &world);
-    sender = start(&rig, world.sender, "sender", NULL);
+    open_at(&fixture, folder, 5, &world);
+    sender = start(&fixture, world.sender, "sender", NULL);
     const unsigned effects = world.effects;
-    send(&rig, sender, "bump");
+    send(&fixture, sender, "bump");
     EXPECT_EQ(world.effects, effects + 1); /* the child's */
-    rig_settle(&other);
+    fixture_settle(&other);
     EXPECT_EQ(world.effects, effects + 2); /* the target's, where it runs */
-    send(&rig, sender, "bump");
-    rig_settle(&other);
-    expect_count(&rig, "piece:target/n", 5);
+    send(&fixture, sender, "bump");
+    fixture_settle(&other);
+    expect_count(&fixture, "piece:target/n", 5);
     expect_count(&other, "piece:target/n", 5);
     /* What was only taken up can be started. */
-    hd_piece_free(start(&rig, world.counter, "target", NULL));
-    send(&rig, sender, "bump");
-    expect_count(&rig, "piece:target/n", 6);
-    EXPECT_EQ(rig.reports + other.reports, 0);
+    hd_piece_free(start(&fixture, world.counter, "target", NULL));
+    send(&fixture, sender, "bump");
+    expect_count(&fixture, "piece:target/n", 6);
+    EXPECT_EQ(fixture.reports + other.reports, 0);
     hd_piece_free(sender);
     hd_piece_free(target);
-    rig_close(&rig);
-    rig_close(&other);
+    fixture_close(&fixture);
+    fixture_close(&other);
     world_end(&world);
     kit_folder_remove(folder);
 }
@@ -283,22 +289,22 @@ TEST(events_reach_a_piece_that_was_launched)
     char folder[256];
     kit_folder_new(folder, sizeof folder);
     struct world world;
-    struct rig rig;
+    struct fixture fixture;
     world_begin(&world, false);
-    open_at(&rig, folder, 1, &world);
-    hd_piece *sender = start(&rig, world.sender, "sender", NULL);
-    send(&rig, sender, "launch");
-    send(&rig, sender, "bump");
+    open_at(&fixture, folder, 1, &world);
+    hd_piece *sender = start(&fixture, world.sender, "sender", NULL);
+    send(&fixture, sender, "launch");
+    send(&fixture, sender, "bump");
     EXPECT_EQ(world.bumps, 2); /* the child's, and the launched one's */
     hd_piece_free(sender);
-    rig_close(&rig);
-    open_at(&rig, folder, 2, &world);
-    sender = start(&rig, world.sender, "sender", NULL);
-    send(&rig, sender, "bump");
+    fixture_close(&fixture);
+    open_at(&fixture, folder, 2, &world);
+    sender = start(&fixture, world.sender, "sender", NULL);
+    send(&fixture, sender, "bump");
     EXPECT_EQ(world.bumps, 4);
-    EXPECT_EQ(rig.reports, 0);
+    EXPECT_EQ(fixture.reports, 0);
     hd_piece_free(sender);
-    rig_close(&rig);
+    fixture_close(&fixture);
     world_end(&world);
     kit_folder_remove(folder);
 }
@@ -309,20 +315,20 @@ TEST(an_event_that_cannot_be_handled_is_reported)
         "{\"target\":{\"/\":{\"link@1\":{\"id\":\"piece:nowhere\",\"path\":"
         "[\"value\"]}}}}";
     struct world world;
-    struct rig rig;
+    struct fixture fixture;
     world_begin(&world, false);
-    open_at(&rig, NULL, 1, &world);
-    hd_piece *sender = start(&rig, world.sender, "sender", to_nowhere);
-    send(&rig, sender, "bump");
-    EXPECT_EQ(rig.reports, 1);
-    EXPECT_INT(rig.reported.status, HD_NO_HANDLER);
-    EXPECT_TEXT(rig.reported.text,
+    open_at(&fixture, NULL, 1, &world);
+    hd_piece *sender = start(&fixture, world.sender, "sender", to_nowhere);
+    send(&fixture, sender, "bump");
+    EXPECT_EQ(fixture.reports, 1);
+    EXPECT_INT(fixture.reported.status, HD_NO_HANDLER);
+    EXPECT_TEXT(fixture.reported.text,
                 "an event for the stream piece:nowhere was not handled: there "
                 "is no piece nowhere");
     EXPECT_EQ(world.bumps, 1);
-    send(&rig, sender, "bump");
-    EXPECT_EQ(rig.reports, 2);
+    send(&fixture, sender, "bump");
+    EXPECT_EQ(fixture.reports, 2);
     hd_piece_free(sender);
-    rig_close(&rig);
+    fixture_close(&fixture);
     world_end(&world);
 }

@@ -1,7 +1,7 @@
-/* Questions to an open runtime, and to surveys of files: what they say is what
- * has happened, and asking changes nothing. */
+/* Questions to an open runtime, and to inspections of files: what they say is
+ * what has happened, and asking changes nothing. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* What is at a pointer of an answer: its text, canonical; "" for nothing. */
 static void expect_at(hd_value *answer, const char *pointer, const char *json)
@@ -58,7 +58,7 @@ static hd_value *why_not(hd_node *node)
 
 /* price -> net -> total, and somebody who looks at the total. */
 struct shop {
-    struct rig rig;
+    struct fixture fixture;
     hd_cell *price;
     hd_cell *net;
     hd_cell *total;
@@ -95,10 +95,10 @@ static void look(void *context, const hd_value *value)
 
 static void shop_open(struct shop *shop)
 {
-    rig_open(&shop->rig, NULL, 1);
-    shop->price = cell_of(&shop->rig, "price", NULL);
-    shop->net = cell_of(&shop->rig, "net", NULL);
-    shop->total = cell_of(&shop->rig, "total", NULL);
+    fixture_open(&shop->fixture, NULL, 1);
+    shop->price = cell_of(&shop->fixture, "price", NULL);
+    shop->net = cell_of(&shop->fixture, "net", NULL);
+    shop->total = cell_of(&shop->fixture, "total", NULL);
     set_json(shop->price, "1");
     const hd_node_options net = {
         .name = "net",
@@ -114,7 +114,7 @@ static void shop_open(struct shop *shop)
         .writes = &shop->total,
         .write_count = 1,
     };
-    hd_runtime *runtime = shop->rig.runtime;
+    hd_runtime *runtime = shop->fixture.runtime;
     EXPECT_INT(hd_computation_new(runtime, &net, &shop->net_node, NULL), HD_OK);
     EXPECT_INT(hd_computation_new(runtime, &total, &shop->total_node, NULL),
                HD_OK);
@@ -127,14 +127,14 @@ static void shop_close(struct shop *shop)
     hd_cell_free(shop->total);
     hd_node_free(shop->net_node);
     hd_node_free(shop->total_node);
-    rig_close(&shop->rig);
+    fixture_close(&shop->fixture);
 }
 
 static hd_node *shop_look(struct shop *shop)
 {
     hd_node *sink = NULL;
     EXPECT_INT(hd_sink_new(shop->total, look, NULL, &sink, NULL), HD_OK);
-    rig_settle(&shop->rig);
+    fixture_settle(&shop->fixture);
     return sink;
 }
 
@@ -142,7 +142,7 @@ TEST(a_node_that_never_ran_says_that_nobody_looks)
 {
     struct shop shop;
     shop_open(&shop);
-    rig_settle(&shop.rig);
+    fixture_settle(&shop.fixture);
     hd_value *account = why(shop.total_node);
     expect_at(account, "/node", "\"total\"");
     expect_at(account, "/kind", "\"computation\"");
@@ -171,7 +171,7 @@ TEST(a_run_is_explained_by_the_node_the_event_or_the_write_behind_it)
     hd_value_unref(account);
 
     set_json(shop.price, "2");
-    rig_settle(&shop.rig);
+    fixture_settle(&shop.fixture);
     account = why(shop.net_node);
     expect_at(account, "/reason", "\"change\"");
     expect_at(account, "/runs", "2");
@@ -207,7 +207,7 @@ TEST(a_handler_is_explained_by_its_event_and_explains_what_it_changed)
     struct shop shop;
     shop_open(&shop);
     hd_node *sink = shop_look(&shop);
-    hd_cell *stream = cell_of(&shop.rig, "stream", NULL);
+    hd_cell *stream = cell_of(&shop.fixture, "stream", NULL);
     const hd_handler_options options = {
         .name = "raise",
         .run = handle,
@@ -228,7 +228,7 @@ TEST(a_handler_is_explained_by_its_event_and_explains_what_it_changed)
     hd_value_unref(account);
 
     EXPECT_INT(hd_cell_send(stream, NULL, NULL, NULL, NULL), HD_OK);
-    rig_settle(&shop.rig);
+    fixture_settle(&shop.fixture);
     account = why(handler);
     expect_at(account, "/reason", "\"event\"");
     expect_at(account, "/runs", "1");
@@ -263,8 +263,9 @@ TEST(why_a_node_does_not_run_is_the_first_condition_that_is_missing)
         .context = shop.price,
         .debounce_ms = 50,
     };
-    EXPECT_INT(hd_effect_new(shop.rig.runtime, &options, &slow, NULL), HD_OK);
-    rig_settle(&shop.rig);
+    EXPECT_INT(hd_effect_new(shop.fixture.runtime, &options, &slow, NULL),
+               HD_OK);
+    fixture_settle(&shop.fixture);
     hd_value *account = why_not(slow);
     expect_at(account, "/condition", "\"clean\"");
     expect_at(account, "/gate", "");
@@ -275,7 +276,7 @@ TEST(why_a_node_does_not_run_is_the_first_condition_that_is_missing)
     expect_at(account, "/condition", "\"none\"");
     expect_at(account, "/status", "\"invalid\"");
     hd_value_unref(account);
-    EXPECT_INT(hd_runtime_step(shop.rig.runtime, HD_NOW, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_step(shop.fixture.runtime, HD_NOW, NULL), HD_OK);
     account = why_not(slow);
     expect_at(account, "/condition", "\"gated\"");
     expect_at(account, "/gate", "\"debounce\"");
@@ -306,8 +307,9 @@ TEST(a_run_that_failed_says_so)
     shop_open(&shop);
     hd_node *node = NULL;
     const hd_node_options options = {.run = fail, .context = shop.price};
-    EXPECT_INT(hd_effect_new(shop.rig.runtime, &options, &node, NULL), HD_OK);
-    rig_settle(&shop.rig);
+    EXPECT_INT(hd_effect_new(shop.fixture.runtime, &options, &node, NULL),
+               HD_OK);
+    fixture_settle(&shop.fixture);
     hd_value *account = why(node);
     expect_at(account, "/outcome", "\"failed\"");
     expect_at(account, "/node", "\"node 2\"");
@@ -321,11 +323,11 @@ TEST(a_run_of_long_ago_is_forgotten)
     struct shop shop;
     shop_open(&shop);
     hd_node *sink = shop_look(&shop);
-    hd_cell *other = cell_of(&shop.rig, "other", NULL);
+    hd_cell *other = cell_of(&shop.fixture, "other", NULL);
     EXPECT_INT(hd_sink_new(other, look, NULL, NULL, NULL), HD_OK);
     for (int64_t i = 0; i < 1030; i++) {
         EXPECT_INT(hd_cell_set_int(other, i, NULL), HD_OK);
-        EXPECT_INT(hd_runtime_step(shop.rig.runtime, HD_NOW, NULL), HD_OK);
+        EXPECT_INT(hd_runtime_step(shop.fixture.runtime, HD_NOW, NULL), HD_OK);
     }
     hd_value *account = why(shop.net_node);
     expect_at(account, "/reason", "\"forgotten\"");
@@ -341,9 +343,9 @@ TEST(a_place_is_explained_by_those_who_write_there)
     struct shop shop;
     shop_open(&shop);
     hd_node *sink = shop_look(&shop);
-    hd_cell *alias = cell_of(&shop.rig, "alias", NULL);
+    hd_cell *alias = cell_of(&shop.fixture, "alias", NULL);
     EXPECT_INT(hd_cell_set_link(alias, shop.total, NULL), HD_OK);
-    rig_settle(&shop.rig);
+    fixture_settle(&shop.fixture);
     hd_value *account = NULL;
     EXPECT_INT(hd_cell_why(alias, &account, NULL), HD_OK);
     expect_at(account, "/address", "\"main/total#\"");
@@ -365,7 +367,7 @@ TEST(nodes_edges_and_counters_are_told_and_asking_changes_none)
     struct shop shop;
     shop_open(&shop);
     hd_node *sink = shop_look(&shop);
-    hd_runtime *runtime = shop.rig.runtime;
+    hd_runtime *runtime = shop.fixture.runtime;
     hd_value *before = NULL;
     hd_value *answer = NULL;
     EXPECT_INT(hd_runtime_statistics(runtime, &before, NULL), HD_OK);
@@ -471,7 +473,7 @@ static hd_status build(hd_builder *builder, void *context)
 /* Two pieces, "list" and "listb", in a directory; two events in the first. */
 struct lists {
     char folder[256];
-    struct rig rig;
+    struct fixture fixture;
     struct parts parts[2];
 };
 
@@ -487,14 +489,18 @@ static void start(struct lists *lists, size_t number, const char *name)
                               NULL),
                HD_OK);
     hd_piece *piece = NULL;
-    EXPECT_INT(
-        hd_piece_start(lists->rig.runtime, pattern, name, NULL, &piece, NULL),
-        HD_OK);
-    rig_settle(&lists->rig);
+    EXPECT_INT(hd_piece_start(lists->fixture.runtime,
+                              pattern,
+                              name,
+                              NULL,
+                              &piece,
+                              NULL),
+               HD_OK);
+    fixture_settle(&lists->fixture);
     for (int i = 0; number == 0 && i < 2; i++) {
         hd_value *item = value_of("\"milk\"");
         EXPECT_INT(hd_piece_send(piece, "add", item, NULL, NULL, NULL), HD_OK);
-        rig_settle(&lists->rig);
+        fixture_settle(&lists->fixture);
         hd_value_unref(item);
     }
     hd_piece_free(piece);
@@ -504,14 +510,14 @@ static void start(struct lists *lists, size_t number, const char *name)
 static void lists_open(struct lists *lists)
 {
     kit_folder_new(lists->folder, sizeof lists->folder);
-    rig_open(&lists->rig, lists->folder, 1);
+    fixture_open(&lists->fixture, lists->folder, 1);
     start(lists, 0, "list");
     start(lists, 1, "listb");
 }
 
 static void lists_close(struct lists *lists)
 {
-    rig_close(&lists->rig);
+    fixture_close(&lists->fixture);
     kit_folder_remove(lists->folder);
 }
 
@@ -519,7 +525,7 @@ TEST(the_nodes_of_one_piece_are_told_apart_from_those_of_others)
 {
     struct lists lists;
     lists_open(&lists);
-    hd_runtime *runtime = lists.rig.runtime;
+    hd_runtime *runtime = lists.fixture.runtime;
     hd_value *answer = NULL;
     hd_error error;
     EXPECT_INT(hd_runtime_nodes(runtime, "list", &answer, NULL), HD_OK);
@@ -555,21 +561,21 @@ TEST(the_nodes_of_one_piece_are_told_apart_from_those_of_others)
     lists_close(&lists);
 }
 
-/* -- Surveys ------------------------------------------------------------- */
+/* -- Inspections --------------------------------------------------------- */
 
-static hd_survey *survey_of(hd_runtime *runtime)
+static hd_inspection *offline_graph_of(hd_runtime *runtime)
 {
-    hd_survey *survey = NULL;
+    hd_inspection *inspection = NULL;
     hd_error error;
-    EXPECT_INT(hd_survey_new(runtime, NULL, &survey, &error), HD_OK);
+    EXPECT_INT(hd_inspection_new(runtime, NULL, &inspection, &error), HD_OK);
     EXPECT_TEXT(error.text, "");
-    return survey;
+    return inspection;
 }
 
-static void expect_pieces(hd_survey *survey)
+static void expect_pieces(hd_inspection *inspection)
 {
     hd_value *answer = NULL;
-    EXPECT_INT(hd_survey_pieces(survey, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_pieces(inspection, &answer, NULL), HD_OK);
     expect_count(answer, "/pieces", 2);
     expect_at(answer, "/pieces/0/piece", "\"list\"");
     expect_at(answer, "/pieces/0/pattern", "\"list\"");
@@ -581,7 +587,7 @@ static void expect_pieces(hd_survey *survey)
     expect_at(answer, "/pieces/0/nodes/1/reason", "\"change\"");
     hd_value_unref(answer);
 
-    EXPECT_INT(hd_survey_graph(survey, "list", &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_graph(inspection, "list", &answer, NULL), HD_OK);
     expect_at(answer, "/piece", "\"list\"");
     expect_count(answer, "/nodes", 4);
     expect_count(answer, "/edges", 3);
@@ -592,11 +598,11 @@ static void expect_pieces(hd_survey *survey)
     hd_value_unref(answer);
 }
 
-static void expect_accounts(hd_survey *survey)
+static void expect_accounts(hd_inspection *inspection)
 {
     hd_value *answer = NULL;
     hd_question question = {.piece = "list", .node = "show"};
-    EXPECT_INT(hd_survey_why(survey, &question, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_why(inspection, &question, &answer, NULL), HD_OK);
     expect_at(answer, "/reason", "\"change\"");
     expect_at(answer, "/causes/0/address", "\"piece:list/count#/value\"");
     expect_at(answer, "/causes/0/changes/0/new", "2");
@@ -604,29 +610,30 @@ static void expect_accounts(hd_survey *survey)
     expect_at(answer, "/causes/0/by/run", "");
     hd_value_unref(answer);
     question.to_the_origin = true;
-    EXPECT_INT(hd_survey_why(survey, &question, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_why(inspection, &question, &answer, NULL), HD_OK);
     expect_at(answer, "/causes/0/by/run/causes/0/by/type", "\"event\"");
     expect_at(answer, "/causes/0/by/run/causes/0/by/handler", "\"add\"");
     hd_value_unref(answer);
-    EXPECT_INT(hd_survey_why_not(survey, &question, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_why_not(inspection, &question, &answer, NULL),
+               HD_OK);
     expect_at(answer, "/condition", "\"clean\"");
     expect_at(answer, "/reads", "[\"piece:list/count#/value\"]");
     hd_value_unref(answer);
 
     const hd_question place = {.document = "piece:list/count", .path = ""};
-    EXPECT_INT(hd_survey_why(survey, &place, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_why(inspection, &place, &answer, NULL), HD_OK);
     expect_at(answer, "/address", "\"piece:list/count#/value\"");
     expect_at(answer, "/commit/by/node", "\"count\"");
     expect_count(answer, "/writers", 1);
     expect_at(answer, "/writers/0/node", "\"count\"");
     expect_at(answer, "/writers/0/reason", "\"change\"");
     hd_value_unref(answer);
-    EXPECT_INT(hd_survey_why_not(survey, &place, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_why_not(inspection, &place, &answer, NULL), HD_OK);
     expect_count(answer, "/writers", 1);
     expect_at(answer, "/writers/0/condition", "\"clean\"");
     hd_value_unref(answer);
     const hd_question items = {.document = "piece:list/items", .path = "/1"};
-    EXPECT_INT(hd_survey_why(survey, &items, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_why(inspection, &items, &answer, NULL), HD_OK);
     expect_at(answer, "/address", "\"piece:list/items#/value/1\"");
     expect_at(answer, "/commit/by/type", "\"event\"");
     expect_at(answer, "/writers", "[]");
@@ -644,10 +651,10 @@ static int64_t int_at(hd_value *answer, const char *pointer)
     return number;
 }
 
-static void expect_history(hd_survey *survey)
+static void expect_history(hd_inspection *inspection)
 {
     hd_value *answer = NULL;
-    EXPECT_INT(hd_survey_log(survey, NULL, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_log(inspection, NULL, &answer, NULL), HD_OK);
     hd_value *commits = NULL;
     size_t count = 0;
     EXPECT_INT(hd_value_get(answer, "/commits", HD_TERMINATED, &commits, NULL),
@@ -658,98 +665,105 @@ static void expect_history(hd_survey *survey)
     hd_value_unref(commits);
     hd_value_unref(answer);
     hd_log_options some = {.piece = "listb", .limit = 1};
-    EXPECT_INT(hd_survey_log(survey, &some, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_log(inspection, &some, &answer, NULL), HD_OK);
     expect_count(answer, "/commits", 1);
     const int64_t last = int_at(answer, "/commits/0/seq");
     hd_value_unref(answer);
     some = (hd_log_options){.after = 1, .to = 3};
-    EXPECT_INT(hd_survey_log(survey, &some, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_log(inspection, &some, &answer, NULL), HD_OK);
     expect_count(answer, "/commits", 2);
     expect_at(answer, "/commits/0/seq", "2");
     hd_value_unref(answer);
 
-    EXPECT_INT(hd_survey_show(survey, "list", NULL, 0, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_show(inspection, "list", NULL, 0, &answer, NULL),
+               HD_OK);
     expect_value(answer, "{\"count\":2}");
     hd_value_unref(answer);
-    EXPECT_INT(hd_survey_show(survey, "list", "/count", 0, &answer, NULL),
-               HD_OK);
+    EXPECT_INT(
+        hd_inspection_show(inspection, "list", "/count", 0, &answer, NULL),
+        HD_OK);
     expect_value(answer, "2");
     hd_value_unref(answer);
     hd_error error;
-    EXPECT_INT(hd_survey_show(survey, "list", "/none", 0, &answer, &error),
-               HD_NOT_FOUND);
-    EXPECT_INT(hd_survey_show(survey,
-                              "list",
-                              NULL,
-                              (uint64_t)last + 100,
-                              &answer,
-                              &error),
+    EXPECT_INT(
+        hd_inspection_show(inspection, "list", "/none", 0, &answer, &error),
+        HD_NOT_FOUND);
+    EXPECT_INT(hd_inspection_show(inspection,
+                                  "list",
+                                  NULL,
+                                  (uint64_t)last + 100,
+                                  &answer,
+                                  &error),
                HD_SEQUENCE);
     const hd_question count_of = {.document = "piece:list/count"};
-    EXPECT_INT(hd_survey_why(survey, &count_of, &answer, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_why(inspection, &count_of, &answer, NULL), HD_OK);
     const uint64_t landed = (uint64_t)int_at(answer, "/commit/seq");
     hd_value_unref(answer);
-    EXPECT_INT(
-        hd_survey_show(survey, "list", "/count", landed - 1, &answer, NULL),
-        HD_OK);
+    EXPECT_INT(hd_inspection_show(inspection,
+                                  "list",
+                                  "/count",
+                                  landed - 1,
+                                  &answer,
+                                  NULL),
+               HD_OK);
     expect_value(answer, "1");
     hd_value_unref(answer);
 }
 
-TEST(a_survey_answers_what_the_commands_do)
+TEST(a_inspection_answers_what_the_commands_do)
 {
     struct lists lists;
     lists_open(&lists);
-    hd_survey *survey = survey_of(lists.rig.runtime);
-    expect_pieces(survey);
-    expect_accounts(survey);
-    expect_history(survey);
-    hd_survey_free(survey);
+    hd_inspection *inspection = offline_graph_of(lists.fixture.runtime);
+    expect_pieces(inspection);
+    expect_accounts(inspection);
+    expect_history(inspection);
+    hd_inspection_free(inspection);
     lists_close(&lists);
 }
 
-TEST(a_survey_of_a_file_alone_answers_the_same)
+TEST(a_inspection_of_a_file_alone_answers_the_same)
 {
     struct lists lists;
     lists_open(&lists);
-    rig_close(&lists.rig);
-    lists.rig = (struct rig){.now = 1000, .random = 3};
-    hd_runtime_options options = rig_options(&lists.rig);
+    fixture_close(&lists.fixture);
+    lists.fixture = (struct fixture){.now = 1000, .random = 3};
+    hd_runtime_options options = fixture_options(&lists.fixture);
     options.directory = lists.folder;
     options.read_only = true;
-    rig_open_with(&lists.rig, &options);
-    hd_survey *survey = survey_of(lists.rig.runtime);
-    expect_pieces(survey);
-    expect_accounts(survey);
-    expect_history(survey);
-    hd_survey_free(survey);
+    fixture_open_with(&lists.fixture, &options);
+    hd_inspection *inspection = offline_graph_of(lists.fixture.runtime);
+    expect_pieces(inspection);
+    expect_accounts(inspection);
+    expect_history(inspection);
+    hd_inspection_free(inspection);
     lists_close(&lists);
 }
 
-TEST(a_survey_is_of_one_state_and_ends_with_its_runtime)
+TEST(a_inspection_is_of_one_state_and_ends_with_its_runtime)
 {
     struct lists lists;
     lists_open(&lists);
-    hd_survey *survey = survey_of(lists.rig.runtime);
-    hd_cell *cell = cell_of(&lists.rig, "later", NULL);
+    hd_inspection *inspection = offline_graph_of(lists.fixture.runtime);
+    hd_cell *cell = cell_of(&lists.fixture, "later", NULL);
     hd_value *before = NULL;
     hd_value *after = NULL;
-    EXPECT_INT(hd_survey_pieces(survey, &before, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_pieces(inspection, &before, NULL), HD_OK);
     set_json(cell, "1");
-    rig_settle(&lists.rig);
-    EXPECT_INT(hd_survey_pieces(survey, &after, NULL), HD_OK);
+    fixture_settle(&lists.fixture);
+    EXPECT_INT(hd_inspection_pieces(inspection, &after, NULL), HD_OK);
     EXPECT_INT(int_at(before, "/seq"), int_at(after, "/seq"));
     hd_value_unref(after);
-    hd_survey *second = survey_of(lists.rig.runtime);
-    EXPECT_INT(hd_survey_pieces(second, &after, NULL), HD_OK);
+    hd_inspection *second = offline_graph_of(lists.fixture.runtime);
+    EXPECT_INT(hd_inspection_pieces(second, &after, NULL), HD_OK);
     EXPECT_INT(int_at(before, "/seq") + 1, int_at(after, "/seq"));
     hd_value_unref(after);
     hd_value_unref(before);
-    hd_survey_free(second);
+    hd_inspection_free(second);
 
-    EXPECT_INT(hd_runtime_close(lists.rig.runtime, HD_NEVER, NULL), HD_OK);
-    EXPECT_INT(hd_survey_pieces(survey, &after, NULL), HD_CLOSED);
-    hd_survey_free(survey);
+    EXPECT_INT(hd_runtime_close(lists.fixture.runtime, HD_NEVER, NULL), HD_OK);
+    EXPECT_INT(hd_inspection_pieces(inspection, &after, NULL), HD_CLOSED);
+    hd_inspection_free(inspection);
     hd_cell_free(cell);
     lists_close(&lists);
 }
@@ -758,7 +772,7 @@ TEST(a_question_that_makes_no_sense_is_refused_with_a_sentence)
 {
     struct lists lists;
     lists_open(&lists);
-    hd_survey *survey = survey_of(lists.rig.runtime);
+    hd_inspection *inspection = offline_graph_of(lists.fixture.runtime);
     const struct {
         hd_question question;
         hd_status status;
@@ -776,39 +790,47 @@ TEST(a_question_that_makes_no_sense_is_refused_with_a_sentence)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         hd_value *answer = NULL;
         hd_error error;
-        EXPECT_INT(hd_survey_why(survey, &rows[i].question, &answer, &error),
-                   rows[i].status);
-        EXPECT(strlen(error.text) > 0);
         EXPECT_INT(
-            hd_survey_why_not(survey, &rows[i].question, &answer, &error),
+            hd_inspection_why(inspection, &rows[i].question, &answer, &error),
             rows[i].status);
+        EXPECT(strlen(error.text) > 0);
+        EXPECT_INT(hd_inspection_why_not(inspection,
+                                         &rows[i].question,
+                                         &answer,
+                                         &error),
+                   rows[i].status);
         EXPECT(answer == NULL);
     }
     hd_value *answer = NULL;
     hd_error error;
     const hd_log_options log = {.piece = "none"};
-    EXPECT_INT(hd_survey_why(survey, NULL, &answer, &error), HD_ARGUMENT);
-    EXPECT_INT(hd_survey_log(survey, &log, &answer, &error), HD_NOT_FOUND);
-    EXPECT_INT(hd_survey_graph(survey, NULL, &answer, &error), HD_ARGUMENT);
-    EXPECT_INT(hd_survey_graph(survey, "none", &answer, &error), HD_NOT_FOUND);
-    EXPECT_INT(hd_survey_show(survey, "list", "x", 0, &answer, &error),
+    EXPECT_INT(hd_inspection_why(inspection, NULL, &answer, &error),
+               HD_ARGUMENT);
+    EXPECT_INT(hd_inspection_log(inspection, &log, &answer, &error),
+               HD_NOT_FOUND);
+    EXPECT_INT(hd_inspection_graph(inspection, NULL, &answer, &error),
+               HD_ARGUMENT);
+    EXPECT_INT(hd_inspection_graph(inspection, "none", &answer, &error),
+               HD_NOT_FOUND);
+    EXPECT_INT(hd_inspection_show(inspection, "list", "x", 0, &answer, &error),
                HD_SYNTAX);
     EXPECT(answer == NULL);
-    hd_survey_free(survey);
+    hd_inspection_free(inspection);
     lists_close(&lists);
 }
 
-TEST(what_is_in_memory_has_no_survey)
+TEST(what_is_in_memory_has_no_inspection)
 {
-    struct rig rig = {.now = 1000};
-    const hd_runtime_options options = rig_options(&rig);
-    rig_open_as(&rig, &options);
-    hd_survey *survey = NULL;
+    struct fixture fixture = {.now = 1000};
+    const hd_runtime_options options = fixture_options(&fixture);
+    fixture_open_as(&fixture, &options);
+    hd_inspection *inspection = NULL;
     hd_error error;
-    EXPECT_INT(hd_survey_new(rig.runtime, NULL, &survey, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_inspection_new(fixture.runtime, NULL, &inspection, &error),
+               HD_ARGUMENT);
     EXPECT_CONTAINS(error.text, "in memory");
-    EXPECT_INT(hd_survey_new(rig.runtime, "none", &survey, &error),
+    EXPECT_INT(hd_inspection_new(fixture.runtime, "none", &inspection, &error),
                HD_NOT_FOUND);
-    EXPECT(survey == NULL);
-    rig_close(&rig);
+    EXPECT(inspection == NULL);
+    fixture_close(&fixture);
 }

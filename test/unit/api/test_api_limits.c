@@ -5,7 +5,7 @@
  * documents of a commit, which are many, by test/programs/header_limits.c. */
 
 #include "base/limits.h"
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* A document is {"value": ...}, so a value may have this many levels. */
 enum {
@@ -13,7 +13,7 @@ enum {
 };
 
 struct box {
-    struct rig rig;
+    struct fixture fixture;
     char folder[256];
     hd_cell *cell;
     hd_cell *list;
@@ -62,10 +62,10 @@ static hd_status put_payload(hd_run *run, void *context)
 
 static void box_open(struct box *box)
 {
-    rig_open(&box->rig, box->folder, 1);
-    box->cell = cell_of(&box->rig, "box", NULL);
-    box->list = cell_of(&box->rig, "list", NULL);
-    box->stream = cell_of(&box->rig, "stream", NULL);
+    fixture_open(&box->fixture, box->folder, 1);
+    box->cell = cell_of(&box->fixture, "box", NULL);
+    box->list = cell_of(&box->fixture, "list", NULL);
+    box->stream = cell_of(&box->fixture, "stream", NULL);
     const hd_handler_options options = {
         .name = "put",
         .run = put_payload,
@@ -79,7 +79,7 @@ static void box_close(struct box *box)
     hd_cell_free(box->cell);
     hd_cell_free(box->list);
     hd_cell_free(box->stream);
-    rig_close(&box->rig);
+    fixture_close(&box->fixture);
 }
 
 static void box_begin(struct box *box)
@@ -89,13 +89,13 @@ static void box_begin(struct box *box)
     box_open(box);
     set_json(box->cell, "{}");
     set_json(box->list, "[]");
-    rig_settle(&box->rig);
+    fixture_settle(&box->fixture);
 }
 
 /* What is in the cell after a restart; NULL: what it began with. */
 static void box_end(struct box *box, hd_cell **cell, const hd_value *want)
 {
-    rig_settle(&box->rig);
+    fixture_settle(&box->fixture);
     const bool is_list = *cell == box->list;
     box_close(box);
     box_open(box);
@@ -127,9 +127,9 @@ TEST(a_value_that_is_set_has_a_thousand_levels_with_its_document)
         hd_value *value = nested(levels);
         const bool fits = levels <= LEVELS;
         const hd_status status = hd_cell_set(box.cell, value, NULL);
-        rig_settle(&box.rig);
+        fixture_settle(&box.fixture);
         const hd_status said =
-            status != HD_OK ? status : box.rig.reported.status;
+            status != HD_OK ? status : box.fixture.reported.status;
         EXPECT_INT(said, fits ? HD_OK : HD_LIMIT_DEPTH);
         box_end(&box, &box.cell, fits ? value : NULL);
         hd_value_unref(value);
@@ -144,8 +144,9 @@ TEST(an_edit_has_the_same_limit)
         box.value = nested(levels);
         const bool fits = levels <= LEVELS;
         hd_error error;
-        EXPECT_INT(hd_runtime_edit(box.rig.runtime, edit_value, &box, &error),
-                   fits ? HD_OK : HD_LIMIT_DEPTH);
+        EXPECT_INT(
+            hd_runtime_edit(box.fixture.runtime, edit_value, &box, &error),
+            fits ? HD_OK : HD_LIMIT_DEPTH);
         box_end(&box, &box.cell, fits ? box.value : NULL);
         hd_value_unref(box.value);
     }
@@ -160,7 +161,7 @@ TEST(an_event_and_its_receipt_have_it)
         const bool fits = levels <= LEVELS;
         hd_ticket *ticket = NULL;
         EXPECT_INT(hd_cell_send(box.stream, value, NULL, &ticket, NULL), HD_OK);
-        rig_settle(&box.rig);
+        fixture_settle(&box.fixture);
         hd_error error;
         hd_value *receipt = NULL;
         EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
@@ -187,9 +188,9 @@ TEST(an_element_that_is_appended_has_one_level_less)
         EXPECT_INT(hd_value_set(empty, "/-", HD_TERMINATED, value, &list, NULL),
                    HD_OK);
         const hd_status status = hd_cell_append(box.list, value, NULL);
-        rig_settle(&box.rig);
+        fixture_settle(&box.fixture);
         const hd_status said =
-            status != HD_OK ? status : box.rig.reported.status;
+            status != HD_OK ? status : box.fixture.reported.status;
         EXPECT_INT(said, fits ? HD_OK : HD_LIMIT_DEPTH);
         box_end(&box, &box.list, fits ? list : NULL);
         hd_value_unref(empty);
@@ -217,8 +218,8 @@ TEST(a_path_has_a_thousand_segments_with_its_document)
         hd_value *want = nested(count);
         if (fits) {
             EXPECT_INT(hd_cell_set_int(below, 1, &error), HD_OK);
-            rig_settle(&box.rig);
-            EXPECT_INT(box.rig.reports, 0);
+            fixture_settle(&box.fixture);
+            EXPECT_INT(box.fixture.reports, 0);
         }
         hd_cell_free(below);
         box_end(&box, &box.cell, fits ? want : NULL);
@@ -250,7 +251,7 @@ TEST(a_link_and_the_path_behind_it_are_one_path)
     hd_value_unref(value);
     hd_cell_free(through);
     hd_cell_free(target);
-    rig_settle(&box.rig);
+    fixture_settle(&box.fixture);
     box_close(&box);
     kit_folder_remove(box.folder);
     buf_release(&pointer);
@@ -329,7 +330,7 @@ TEST(an_id_has_a_limit)
         struct box box;
         box_begin(&box);
         hd_cell *cell = NULL;
-        EXPECT_INT(hd_cell_new(box.rig.runtime, id, NULL, &cell, NULL),
+        EXPECT_INT(hd_cell_new(box.fixture.runtime, id, NULL, &cell, NULL),
                    fits ? HD_OK : HD_LIMIT_ID);
         const hd_send_options options = {.id = id, .session = id};
         hd_ticket *ticket = NULL;
@@ -337,11 +338,11 @@ TEST(an_id_has_a_limit)
                    fits ? HD_OK : HD_LIMIT_ID);
         if (fits) {
             EXPECT_INT(hd_cell_set_int(cell, 7, NULL), HD_OK);
-            rig_settle(&box.rig);
+            fixture_settle(&box.fixture);
             hd_cell_free(cell);
             box_close(&box);
             box_open(&box);
-            cell = cell_of(&box.rig, id, NULL);
+            cell = cell_of(&box.fixture, id, NULL);
             expect_json(cell, "7");
             hd_ticket_free(ticket);
         }
@@ -384,14 +385,14 @@ TEST(a_patch_has_a_limit)
 
 static hd_status set_schema(const char *json)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *cell = cell_of(&rig, "box", NULL);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *cell = cell_of(&fixture, "box", NULL);
     hd_value *schema = value_of(json);
     const hd_status status = hd_cell_set_schema(cell, schema, false, NULL);
     hd_value_unref(schema);
     hd_cell_free(cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
     return status;
 }
 
@@ -434,9 +435,9 @@ TEST(a_schema_has_a_number_of_parts)
 
 TEST(a_label_has_a_length_and_a_runtime_knows_a_number_of_them)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *cell = cell_of(&rig, "box", NULL);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *cell = cell_of(&fixture, "box", NULL);
     set_json(cell, "1");
     for (size_t more = 0; more < 3; more++) {
         const size_t length = LIMIT_LABEL_BYTES - 1 + more;
@@ -458,7 +459,7 @@ TEST(a_label_has_a_length_and_a_runtime_knows_a_number_of_them)
     buf_append_char(&many, ']');
     hd_value *labels = value_of(buf_text(&many));
     EXPECT_INT(hd_cell_set_labels(cell, labels, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     hd_value_unref(labels);
     EXPECT_INT(hd_cell_labels(cell, &labels, NULL), HD_OK);
     char *told = NULL;
@@ -468,13 +469,13 @@ TEST(a_label_has_a_length_and_a_runtime_knows_a_number_of_them)
     hd_value_unref(labels);
     buf_release(&many);
     hd_cell_free(cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* -- Chains of events ---------------------------------------------------- */
 
 struct chain {
-    struct rig rig;
+    struct fixture fixture;
     hd_cell *stream;
     hd_cell *count;
 };
@@ -493,12 +494,12 @@ static hd_status send_on(hd_run *run, void *context)
 TEST(a_handler_that_sends_to_itself_comes_to_an_end)
 {
     for (uint32_t hops = 1; hops <= 3; hops++) {
-        struct chain chain = {.rig = {.now = 1000}};
-        hd_runtime_options options = rig_options(&chain.rig);
+        struct chain chain = {.fixture = {.now = 1000}};
+        hd_runtime_options options = fixture_options(&chain.fixture);
         options.hops = hops;
-        rig_open_with(&chain.rig, &options);
-        chain.stream = cell_of(&chain.rig, "stream", NULL);
-        chain.count = cell_of(&chain.rig, "count", NULL);
+        fixture_open_with(&chain.fixture, &options);
+        chain.stream = cell_of(&chain.fixture, "stream", NULL);
+        chain.count = cell_of(&chain.fixture, "count", NULL);
         set_json(chain.count, "0");
         const hd_handler_options handler = {
             .name = "again",
@@ -507,17 +508,17 @@ TEST(a_handler_that_sends_to_itself_comes_to_an_end)
         };
         EXPECT_INT(hd_handler_new(chain.stream, &handler, NULL, NULL), HD_OK);
         EXPECT_INT(hd_cell_send(chain.stream, NULL, NULL, NULL, NULL), HD_OK);
-        rig_settle(&chain.rig);
-        EXPECT_INT(chain.rig.reported.status, HD_LIMIT_HOPS);
+        fixture_settle(&chain.fixture);
+        EXPECT_INT(chain.fixture.reported.status, HD_LIMIT_HOPS);
         char want[2] = {(char)('0' + hops), '\0'};
         expect_json(chain.count, want);
         hd_cell_free(chain.stream);
         hd_cell_free(chain.count);
-        rig_close(&chain.rig);
+        fixture_close(&chain.fixture);
     }
 }
 
-/* -- Circles of effects, events and handlers ----------------------------- */
+/* -- Cycles of effects, events and handlers ------------------------------ */
 
 enum {
     LONG_WAY = 1500, /* runs: more than a runtime remembers */
@@ -574,70 +575,70 @@ static void add_round(struct chain *chain, hd_cell *seen)
 TEST(an_effect_whose_event_makes_it_run_again_comes_to_an_end)
 {
     for (uint32_t hops = 1; hops <= 3; hops++) {
-        struct chain chain = {.rig = {.now = 1000}};
-        hd_runtime_options options = rig_options(&chain.rig);
+        struct chain chain = {.fixture = {.now = 1000}};
+        hd_runtime_options options = fixture_options(&chain.fixture);
         options.hops = hops;
-        rig_open_with(&chain.rig, &options);
-        chain.stream = cell_of(&chain.rig, "stream", NULL);
-        chain.count = cell_of(&chain.rig, "count", NULL);
+        fixture_open_with(&chain.fixture, &options);
+        chain.stream = cell_of(&chain.fixture, "stream", NULL);
+        chain.count = cell_of(&chain.fixture, "count", NULL);
         set_json(chain.count, "0");
         add_round(&chain, chain.count);
         EXPECT_INT(hd_cell_send(chain.stream, NULL, NULL, NULL, NULL), HD_OK);
-        rig_settle(&chain.rig);
-        EXPECT_EQ(chain.rig.reports, 1);
-        EXPECT_INT(chain.rig.reported.status, HD_LIMIT_HOPS);
-        EXPECT_CONTAINS(chain.rig.reported.text, "from the effect again");
-        EXPECT_CONTAINS(chain.rig.reported.text, "to the stream count");
+        fixture_settle(&chain.fixture);
+        EXPECT_EQ(chain.fixture.reports, 1);
+        EXPECT_INT(chain.fixture.reported.status, HD_LIMIT_HOPS);
+        EXPECT_CONTAINS(chain.fixture.reported.text, "from the effect again");
+        EXPECT_CONTAINS(chain.fixture.reported.text, "to the stream count");
         char want[2] = {(char)('1' + hops), '\0'};
         expect_json(chain.count, want);
         hd_cell_free(chain.stream);
         hd_cell_free(chain.count);
-        rig_close(&chain.rig);
+        fixture_close(&chain.fixture);
     }
 }
 
 /* Between the handler and the effect are more runs than are remembered. */
-TEST(a_circle_over_many_computations_comes_to_an_end)
+TEST(a_cycle_over_many_computations_comes_to_an_end)
 {
-    struct chain chain = {.rig = {.now = 1000}};
-    hd_runtime_options options = rig_options(&chain.rig);
+    struct chain chain = {.fixture = {.now = 1000}};
+    hd_runtime_options options = fixture_options(&chain.fixture);
     options.hops = 3;
-    rig_open_as(&chain.rig, &options);
-    chain.stream = cell_of(&chain.rig, "stream", NULL);
-    chain.count = cell_of(&chain.rig, "count", NULL);
+    fixture_open_as(&chain.fixture, &options);
+    chain.stream = cell_of(&chain.fixture, "stream", NULL);
+    chain.count = cell_of(&chain.fixture, "count", NULL);
     set_json(chain.count, "0");
     static struct step steps[LONG_WAY];
     hd_cell *from = chain.count;
     for (size_t i = 0; i < LONG_WAY; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "step%zu", i);
-        steps[i] = (struct step){from, cell_of(&chain.rig, name, NULL)};
+        steps[i] = (struct step){from, cell_of(&chain.fixture, name, NULL)};
         const hd_node_options node = {
             .run = copy_step,
             .context = &steps[i],
             .writes = &steps[i].to,
             .write_count = 1,
         };
-        EXPECT_INT(hd_computation_new(chain.rig.runtime, &node, NULL, NULL),
+        EXPECT_INT(hd_computation_new(chain.fixture.runtime, &node, NULL, NULL),
                    HD_OK);
         from = steps[i].to;
     }
     add_round(&chain, from);
-    rig_settle(&chain.rig);
+    fixture_settle(&chain.fixture);
     EXPECT_INT(hd_cell_send(chain.stream, NULL, NULL, NULL, NULL), HD_OK);
-    rig_settle(&chain.rig);
-    EXPECT_EQ(chain.rig.reports, 1);
-    EXPECT_INT(chain.rig.reported.status, HD_LIMIT_HOPS);
+    fixture_settle(&chain.fixture);
+    EXPECT_EQ(chain.fixture.reports, 1);
+    EXPECT_INT(chain.fixture.reported.status, HD_LIMIT_HOPS);
     expect_json(chain.count, "4");
     for (size_t i = 0; i < LONG_WAY; i++) {
         hd_cell_free(steps[i].to);
     }
     hd_cell_free(chain.stream);
     hd_cell_free(chain.count);
-    rig_close(&chain.rig);
+    fixture_close(&chain.fixture);
 }
 
-/* -- Circles of effects -------------------------------------------------- */
+/* -- Cycles of effects --------------------------------------------------- */
 
 static hd_status count_step(hd_run *run, void *context)
 {
@@ -649,12 +650,12 @@ static hd_status count_step(hd_run *run, void *context)
                            : status;
 }
 
-TEST(a_circle_of_effects_is_reported_once)
+TEST(a_cycle_of_effects_is_reported_once)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *a = cell_of(&rig, "a", NULL);
-    hd_cell *b = cell_of(&rig, "b", NULL);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *a = cell_of(&fixture, "a", NULL);
+    hd_cell *b = cell_of(&fixture, "b", NULL);
     set_json(a, "0");
     set_json(b, "0");
     struct step steps[] = {{a, b}, {b, a}};
@@ -665,16 +666,16 @@ TEST(a_circle_of_effects_is_reported_once)
             .run = count_step,
             .context = &steps[i],
         };
-        EXPECT_INT(hd_effect_new(rig.runtime, &node, NULL, NULL), HD_OK);
+        EXPECT_INT(hd_effect_new(fixture.runtime, &node, NULL, NULL), HD_OK);
     }
     for (int i = 0; i < 3; i++) {
-        rig_settle(&rig);
+        fixture_settle(&fixture);
     }
-    EXPECT_EQ(rig.reports, 1);
-    EXPECT_INT(rig.reported.status, HD_NOT_SETTLED);
-    EXPECT_CONTAINS(rig.reported.text, "left reads a");
-    EXPECT_CONTAINS(rig.reported.text, "right reads b");
+    EXPECT_EQ(fixture.reports, 1);
+    EXPECT_INT(fixture.reported.status, HD_NOT_SETTLED);
+    EXPECT_CONTAINS(fixture.reported.text, "left reads a");
+    EXPECT_CONTAINS(fixture.reported.text, "right reads b");
     hd_cell_free(a);
     hd_cell_free(b);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }

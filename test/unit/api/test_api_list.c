@@ -1,6 +1,6 @@
 /* Lists, choices, schemas and labels through the public header. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 struct shelf {
     unsigned maps;
@@ -178,9 +178,9 @@ static void expect_get(hd_piece *piece, const char *path, const char *json)
     hd_value_unref(value);
 }
 
-static hd_piece *shelf_open(struct rig *rig, struct shelf *shelf)
+static hd_piece *shelf_open(struct fixture *fixture, struct shelf *shelf)
 {
-    rig_open(rig, NULL, 1);
+    fixture_open(fixture, NULL, 1);
     *shelf = (struct shelf){0};
     hd_pattern *pattern = NULL;
     hd_piece *piece = NULL;
@@ -189,18 +189,18 @@ static hd_piece *shelf_open(struct rig *rig, struct shelf *shelf)
         hd_pattern_new("shelf", "1", build, shelf, NULL, &pattern, &error),
         HD_OK);
     EXPECT_INT(
-        hd_piece_start(rig->runtime, pattern, "one", NULL, &piece, &error),
+        hd_piece_start(fixture->runtime, pattern, "one", NULL, &piece, &error),
         HD_OK);
     hd_pattern_free(pattern);
-    rig_settle(rig);
+    fixture_settle(fixture);
     return piece;
 }
 
 TEST(lists_have_one_child_an_element)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct shelf shelf;
-    hd_piece *piece = shelf_open(&rig, &shelf);
+    hd_piece *piece = shelf_open(&fixture, &shelf);
     expect_get(piece, "/tens/0", "10");
     expect_get(piece, "/tens/2", "30");
     EXPECT_EQ(shelf.maps, 2); /* nobody has looked at the one between */
@@ -230,15 +230,15 @@ TEST(lists_have_one_child_an_element)
     EXPECT_CONTAINS(error.text, "valid only during a call");
     hd_cell_free(items);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     EXPECT_EQ(shelf.released, 4);
 }
 
 TEST(a_reduction_that_returns_nothing_fails)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct shelf shelf;
-    hd_piece *piece = shelf_open(&rig, &shelf);
+    hd_piece *piece = shelf_open(&fixture, &shelf);
     expect_get(piece, "/sum", "6");
     shelf.returns_nothing = true;
     hd_cell *items = NULL;
@@ -247,18 +247,18 @@ TEST(a_reduction_that_returns_nothing_fails)
     hd_value *value = NULL;
     EXPECT_INT(hd_piece_get(piece, "/sum", &value, NULL), HD_OK);
     hd_value_unref(value);
-    EXPECT(rig.reports > 0);
-    EXPECT_CONTAINS(rig.reported.text, "no value");
+    EXPECT(fixture.reports > 0);
+    EXPECT_CONTAINS(fixture.reported.text, "no value");
     hd_cell_free(items);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 TEST(choices_lead_to_one_of_two)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct shelf shelf;
-    hd_piece *piece = shelf_open(&rig, &shelf);
+    hd_piece *piece = shelf_open(&fixture, &shelf);
     expect_get(piece, "/either", "[1,2,3]");
     expect_get(piece, "/maybe", "[1,2,3]");
     hd_cell *flag = NULL;
@@ -268,7 +268,7 @@ TEST(choices_lead_to_one_of_two)
     expect_get(piece, "/maybe", NULL);
     hd_cell_free(flag);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 static hd_status build_wrongly(hd_builder *builder, void *context)
@@ -309,8 +309,8 @@ static hd_status build_wrongly(hd_builder *builder, void *context)
 
 TEST(wrong_lists_and_choices_are_refused_one_by_one)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct shelf shelf = {0};
     hd_pattern *pattern = NULL;
     EXPECT_INT(hd_pattern_new("wrong",
@@ -321,22 +321,22 @@ TEST(wrong_lists_and_choices_are_refused_one_by_one)
                               &pattern,
                               NULL),
                HD_OK);
-    EXPECT_INT(hd_piece_start(rig.runtime, pattern, "p", NULL, NULL, NULL),
+    EXPECT_INT(hd_piece_start(fixture.runtime, pattern, "p", NULL, NULL, NULL),
                HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(shelf.released, 4);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* -- Schemas ------------------------------------------------------------- */
 
 TEST(a_write_that_does_not_fit_its_schema_is_refused)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *cart = cell_of(&rig, "cart", NULL);
-    hd_cell *n = cell_of(&rig, "cart", "/n");
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *cart = cell_of(&fixture, "cart", NULL);
+    hd_cell *n = cell_of(&fixture, "cart", "/n");
     hd_value *schema = value_of(
         "{\"type\":\"object\",\"required\":[\"n\"],\"properties\":{\"n\":{"
         "\"type\":\"integer\"},\"m\":{\"default\":5}}}");
@@ -348,8 +348,8 @@ TEST(a_write_that_does_not_fit_its_schema_is_refused)
     EXPECT_CONTAINS(error.text, "/n");
     EXPECT_TEXT(error.address, "main/cart#/n");
     hd_value *false_schema = value_of("{\"properties\":{\"l\":false}}");
-    hd_cell *l = cell_of(&rig, "other", "/l");
-    hd_cell *other = cell_of(&rig, "other", NULL);
+    hd_cell *l = cell_of(&fixture, "other", "/l");
+    hd_cell *other = cell_of(&fixture, "other", NULL);
     set_json(other, "{}");
     EXPECT_INT(hd_cell_set_schema(other, false_schema, false, &error), HD_OK);
     EXPECT_INT(hd_cell_set_link(l, cart, &error), HD_SCHEMA);
@@ -368,7 +368,7 @@ TEST(a_write_that_does_not_fit_its_schema_is_refused)
     hd_value_unref(schema);
     hd_cell_free(n);
     hd_cell_free(cart);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 static hd_status handle(hd_run *run, void *context)
@@ -380,9 +380,9 @@ static hd_status handle(hd_run *run, void *context)
 
 TEST(a_payload_that_does_not_fit_its_schema_is_not_handled)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *stream = cell_of(&rig, "s", NULL);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *stream = cell_of(&fixture, "s", NULL);
     hd_value *schema = value_of("{\"type\":\"integer\"}");
     unsigned calls = 0;
     const hd_handler_options options = {.run = handle, .context = &calls};
@@ -392,19 +392,19 @@ TEST(a_payload_that_does_not_fit_its_schema_is_not_handled)
     EXPECT_INT(hd_handler_new(stream, &options, NULL, &error), HD_OK);
     hd_ticket *ticket = NULL;
     EXPECT_INT(hd_cell_send(stream, schema, NULL, &ticket, &error), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(calls, 0);
     EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
     EXPECT_INT(error.status, HD_SCHEMA);
     hd_ticket_free(ticket);
     hd_value *payload = value_of("1");
     EXPECT_INT(hd_cell_send(stream, payload, NULL, NULL, &error), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(calls, 1);
     hd_value_unref(payload);
     hd_value_unref(schema);
     hd_cell_free(stream);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* -- Labels -------------------------------------------------------------- */
@@ -452,9 +452,9 @@ static void let_go(void *context)
 
 TEST(a_sink_sees_the_labels_of_its_clearance)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    struct spy spy = {.cell = cell_of(&rig, "pay", NULL)};
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    struct spy spy = {.cell = cell_of(&fixture, "pay", NULL)};
     struct spy cleared = spy;
     hd_value *labels = value_of("[\"salary\"]");
     hd_value *wrong = value_of("\"salary\"");
@@ -474,18 +474,18 @@ TEST(a_sink_sees_the_labels_of_its_clearance)
     sink.name = "watch";
     hd_node *node = NULL;
     EXPECT_INT(hd_sink_new_with(spy.cell, &sink, &node, &error), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(spy.seen, 0);
     EXPECT_EQ(cleared.seen, 1);
-    EXPECT_INT(rig.reported.status, HD_CLEARANCE);
-    EXPECT_TEXT(rig.reported.address, "sink");
+    EXPECT_INT(fixture.reported.status, HD_CLEARANCE);
+    EXPECT_TEXT(fixture.reported.address, "sink");
     EXPECT_INT(hd_node_remove(node), HD_OK);
     EXPECT_EQ(cleared.released, 3);
     hd_node_free(node);
     hd_value_unref(wrong);
     hd_value_unref(labels);
     hd_cell_free(spy.cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
     EXPECT_EQ(spy.released, 1);
 }
 
@@ -520,10 +520,10 @@ static hd_status build_office(hd_builder *builder, void *context)
 
 TEST(an_effect_of_a_pattern_sees_the_labels_of_its_clearance)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct office office = {
-        .spy = {.copy = cell_of(&rig, "pay", NULL)},
+        .spy = {.copy = cell_of(&fixture, "pay", NULL)},
         .labels = value_of("[\"salary\"]"),
         .wrong = value_of("[1]"),
     };
@@ -540,27 +540,28 @@ TEST(an_effect_of_a_pattern_sees_the_labels_of_its_clearance)
                               &pattern,
                               &error),
                HD_OK);
-    EXPECT_INT(hd_piece_start(rig.runtime, pattern, "o", NULL, NULL, &error),
-               HD_OK);
-    rig_settle(&rig);
+    EXPECT_INT(
+        hd_piece_start(fixture.runtime, pattern, "o", NULL, NULL, &error),
+        HD_OK);
+    fixture_settle(&fixture);
     EXPECT_EQ(office.spy.seen, 0);
     EXPECT_EQ(office.cleared.seen, 1);
-    EXPECT_INT(rig.reported.status, HD_CLEARANCE);
+    EXPECT_INT(fixture.reported.status, HD_CLEARANCE);
     hd_pattern_free(pattern);
     hd_value_unref(office.wrong);
     hd_value_unref(office.labels);
     hd_cell_free(office.spy.copy);
-    rig_close(&rig);
+    fixture_close(&fixture);
     EXPECT_EQ(office.cleared.released, 3);
 }
 
 TEST(a_label_follows_the_data_to_an_effect_that_is_not_cleared)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct spy spy = {
-        .cell = cell_of(&rig, "pay", NULL),
-        .copy = cell_of(&rig, "copy", NULL),
+        .cell = cell_of(&fixture, "pay", NULL),
+        .copy = cell_of(&fixture, "copy", NULL),
     };
     struct spy cleared = spy;
     hd_value *labels = value_of("[\"salary\"]");
@@ -578,19 +579,20 @@ TEST(a_label_follows_the_data_to_an_effect_that_is_not_cleared)
         .write_count = 1,
     };
     hd_node_options look = {.name = "spy", .run = look_at, .context = &spy};
-    EXPECT_INT(hd_computation_new(rig.runtime, &copy, NULL, &error), HD_OK);
-    EXPECT_INT(hd_effect_new(rig.runtime, &look, NULL, &error), HD_OK);
+    EXPECT_INT(hd_computation_new(fixture.runtime, &copy, NULL, &error), HD_OK);
+    EXPECT_INT(hd_effect_new(fixture.runtime, &look, NULL, &error), HD_OK);
     look.context = &cleared;
     look.clearance = wrong;
-    EXPECT_INT(hd_effect_new(rig.runtime, &look, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_effect_new(fixture.runtime, &look, NULL, &error),
+               HD_ARGUMENT);
     look.clearance = labels;
-    EXPECT_INT(hd_effect_new(rig.runtime, &look, NULL, &error), HD_OK);
-    rig_settle(&rig);
+    EXPECT_INT(hd_effect_new(fixture.runtime, &look, NULL, &error), HD_OK);
+    fixture_settle(&fixture);
     EXPECT_EQ(spy.seen, 0);
     EXPECT(cleared.seen > 0);
-    EXPECT_INT(rig.reported.status, HD_CLEARANCE);
-    EXPECT_TEXT(rig.reported.address, "spy");
-    EXPECT_CONTAINS(rig.reported.text, "salary");
+    EXPECT_INT(fixture.reported.status, HD_CLEARANCE);
+    EXPECT_TEXT(fixture.reported.address, "spy");
+    EXPECT_CONTAINS(fixture.reported.text, "salary");
     hd_value *found = NULL;
     EXPECT_INT(hd_cell_labels(spy.copy, NULL, &error), HD_ARGUMENT);
     EXPECT_INT(hd_cell_labels(spy.copy, &found, &error), HD_OK);
@@ -600,5 +602,5 @@ TEST(a_label_follows_the_data_to_an_effect_that_is_not_cleared)
     hd_value_unref(labels);
     hd_cell_free(spy.copy);
     hd_cell_free(spy.cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 enum {
     HOLD_MS = 9000,

@@ -1,7 +1,7 @@
 /* Patterns that change under a piece, through the public header: states that
  * are computed now, other patterns under a name, and migrations. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* One pattern in several versions. */
 struct world {
@@ -121,7 +121,7 @@ static hd_status build(hd_builder *builder, void *context)
 }
 
 /* A runtime with the piece, or why it has failed. */
-static hd_piece *take_up(struct rig *rig,
+static hd_piece *take_up(struct fixture *fixture,
                          const char *folder,
                          unsigned number,
                          struct world *world,
@@ -131,13 +131,17 @@ static hd_piece *take_up(struct rig *rig,
     hd_piece *piece = NULL;
     hd_piece_state state = HD_PIECE_LOADING;
     hd_error error;
-    rig_open(rig, folder, number);
+    fixture_open(fixture, folder, number);
     EXPECT_INT(hd_pattern_new("p", "1", build, world, NULL, &pattern, NULL),
                HD_OK);
-    EXPECT_INT(
-        hd_piece_start(rig->runtime, pattern, "piece", NULL, &piece, &error),
-        HD_OK);
-    rig_settle(rig);
+    EXPECT_INT(hd_piece_start(fixture->runtime,
+                              pattern,
+                              "piece",
+                              NULL,
+                              &piece,
+                              &error),
+               HD_OK);
+    fixture_settle(fixture);
     EXPECT_INT(hd_piece_look(piece, &state, &error), HD_OK);
     EXPECT_INT(state, why_not == NULL ? HD_PIECE_RUNNING : HD_PIECE_FAILED);
     EXPECT_TEXT(error.text, why_not == NULL ? "" : why_not);
@@ -145,10 +149,10 @@ static hd_piece *take_up(struct rig *rig,
     return piece;
 }
 
-static void leave(struct rig *rig, hd_piece *piece)
+static void leave(struct fixture *fixture, hd_piece *piece)
 {
     hd_piece_free(piece);
-    rig_close(rig);
+    fixture_close(fixture);
 }
 
 static void expect_at(hd_piece *piece, const char *path, const char *json)
@@ -164,35 +168,35 @@ TEST(a_state_that_is_computed_meanwhile_keeps_its_data)
     char folder[256];
     kit_folder_new(folder, sizeof folder);
     struct world world = {.version = 1};
-    struct rig rig;
+    struct fixture fixture;
     hd_cell *list = NULL;
-    hd_piece *piece = take_up(&rig, folder, 1, &world, NULL);
+    hd_piece *piece = take_up(&fixture, folder, 1, &world, NULL);
     EXPECT_INT(hd_piece_cell(piece, "/list", &list, NULL), HD_OK);
     set_json(list, "[1,2]");
     hd_cell_free(list);
-    rig_settle(&rig);
-    leave(&rig, piece);
+    fixture_settle(&fixture);
+    leave(&fixture, piece);
     world.as_computed = true;
-    piece = take_up(&rig, folder, 2, &world, NULL);
+    piece = take_up(&fixture, folder, 2, &world, NULL);
     expect_at(piece, "/list", "\"computed\"");
-    leave(&rig, piece);
+    leave(&fixture, piece);
     world.as_computed = false;
-    piece = take_up(&rig, folder, 3, &world, NULL);
+    piece = take_up(&fixture, folder, 3, &world, NULL);
     expect_at(piece, "/list", "[1,2]");
     /* Removing takes both documents. */
     EXPECT_INT(hd_piece_remove(piece, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     hd_piece_free(piece);
     static const char *const documents[] = {"piece:piece/list",
                                             "piece:piece/list//computed"};
     for (size_t i = 0; i < 2; i++) {
         hd_value *value = NULL;
-        EXPECT_INT(hd_cell_new(rig.runtime, documents[i], "", &list, NULL),
+        EXPECT_INT(hd_cell_new(fixture.runtime, documents[i], "", &list, NULL),
                    HD_OK);
         EXPECT_INT(hd_cell_get(list, &value, NULL), HD_NOT_FOUND);
         hd_cell_free(list);
     }
-    rig_close(&rig);
+    fixture_close(&fixture);
     kit_folder_remove(folder);
 }
 
@@ -201,12 +205,12 @@ TEST(migrations_run_in_order_and_once)
     char folder[256];
     kit_folder_new(folder, sizeof folder);
     struct world world = {.version = 1};
-    struct rig rig;
-    leave(&rig, take_up(&rig, folder, 1, &world, NULL));
+    struct fixture fixture;
+    leave(&fixture, take_up(&fixture, folder, 1, &world, NULL));
     world.version = 3;
     world.fails = HD_TYPE;
-    leave(&rig,
-          take_up(&rig,
+    leave(&fixture,
+          take_up(&fixture,
                   folder,
                   2,
                   &world,
@@ -218,18 +222,18 @@ TEST(migrations_run_in_order_and_once)
     EXPECT(world.releases >= 2);
     world.fails = HD_OK;
     world.calls = 0;
-    hd_piece *piece = take_up(&rig, folder, 3, &world, NULL);
+    hd_piece *piece = take_up(&fixture, folder, 3, &world, NULL);
     EXPECT_EQ(world.calls, 2);
     expect_at(piece, "/title", "\"new\"");
-    leave(&rig, piece);
-    piece = take_up(&rig, folder, 4, &world, NULL);
+    leave(&fixture, piece);
+    piece = take_up(&fixture, folder, 4, &world, NULL);
     EXPECT_EQ(world.calls, 2);
     expect_at(piece, "/title", "\"new\"");
-    leave(&rig, piece);
+    leave(&fixture, piece);
     world.version = 2;
     leave(
-        &rig,
-        take_up(&rig,
+        &fixture,
+        take_up(&fixture,
                 folder,
                 5,
                 &world,
@@ -243,12 +247,12 @@ TEST(a_migration_sees_data_alone)
     char folder[256];
     kit_folder_new(folder, sizeof folder);
     struct world world = {.version = 1};
-    struct rig rig;
-    leave(&rig, take_up(&rig, folder, 1, &world, NULL));
+    struct fixture fixture;
+    leave(&fixture, take_up(&fixture, folder, 1, &world, NULL));
     world.version = 3;
     world.misbehaves = true;
-    leave(&rig,
-          take_up(&rig,
+    leave(&fixture,
+          take_up(&fixture,
                   folder,
                   2,
                   &world,
@@ -293,27 +297,28 @@ static hd_status build_wrong(hd_builder *builder, void *context)
 
 TEST(another_pattern_is_refused_unless_it_replaces)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct world world = {.version = 1};
     hd_pattern *one = NULL;
     hd_pattern *other = NULL;
     hd_piece *piece = NULL;
     hd_piece_state state = HD_PIECE_LOADING;
     hd_error error;
-    rig_open(&rig, NULL, 1);
+    fixture_open(&fixture, NULL, 1);
     EXPECT_INT(hd_pattern_new("one", "1", build, &world, NULL, &one, NULL),
                HD_OK);
     EXPECT_INT(
         hd_pattern_new("other", "1", build_wrong, &world, NULL, &other, NULL),
         HD_OK);
-    EXPECT_INT(hd_piece_start(rig.runtime, one, "p", NULL, &piece, &error),
+    EXPECT_INT(hd_piece_start(fixture.runtime, one, "p", NULL, &piece, &error),
                HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(hd_piece_stop(piece, NULL), HD_OK);
     hd_piece_free(piece);
-    EXPECT_INT(hd_piece_start(rig.runtime, other, "p", NULL, &piece, &error),
-               HD_OK);
-    rig_settle(&rig);
+    EXPECT_INT(
+        hd_piece_start(fixture.runtime, other, "p", NULL, &piece, &error),
+        HD_OK);
+    fixture_settle(&fixture);
     EXPECT_INT(hd_piece_look(piece, &state, &error), HD_OK);
     EXPECT_INT(state, HD_PIECE_FAILED);
     EXPECT_TEXT(error.text,
@@ -324,13 +329,13 @@ TEST(another_pattern_is_refused_unless_it_replaces)
     hd_piece_free(piece);
     const hd_piece_options options = {.replace = true};
     EXPECT_INT(
-        hd_piece_start(rig.runtime, other, "p", &options, &piece, &error),
+        hd_piece_start(fixture.runtime, other, "p", &options, &piece, &error),
         HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(hd_piece_look(piece, &state, &error), HD_OK);
     hd_piece_free(piece);
     hd_pattern_free(one);
     hd_pattern_free(other);
-    rig_close(&rig);
+    fixture_close(&fixture);
     EXPECT_EQ(world.releases, 8);
 }

@@ -5,7 +5,7 @@
 
 #include <threads.h>
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 struct handles {
     hd_runtime *runtime;
@@ -17,7 +17,7 @@ struct handles {
     hd_run *run;
     hd_builder *builder;
     hd_task *task;
-    hd_survey *survey;
+    hd_inspection *inspection;
     hd_value *value; /* always a right one */
     char folder[256];
 };
@@ -37,7 +37,7 @@ struct results {
     hd_node *node;
     hd_ticket *ticket;
     hd_piece *piece;
-    hd_survey *survey;
+    hd_inspection *inspection;
     hd_value *value;
     hd_outcome outcome;
     hd_node_info info;
@@ -229,13 +229,13 @@ enum {
     X(hd_node_why, 0, (h->node, &r->value, E))                                 \
     X(hd_node_why_not, 0, (h->node, &r->value, E))                             \
     X(hd_cell_why, 0, (h->cell, &r->value, E))                                 \
-    X(hd_survey_new, 0, (h->runtime, NULL, &r->survey, E))                     \
-    X(hd_survey_pieces, 0, (h->survey, &r->value, E))                          \
-    X(hd_survey_graph, 0, (h->survey, "piece", &r->value, E))                  \
-    X(hd_survey_why, 0, (h->survey, &question, &r->value, E))                  \
-    X(hd_survey_why_not, 0, (h->survey, &question, &r->value, E))              \
-    X(hd_survey_log, 0, (h->survey, NULL, &r->value, E))                       \
-    X(hd_survey_show, 0, (h->survey, "piece", NULL, 0, &r->value, E))
+    X(hd_inspection_new, 0, (h->runtime, NULL, &r->inspection, E))             \
+    X(hd_inspection_pieces, 0, (h->inspection, &r->value, E))                  \
+    X(hd_inspection_graph, 0, (h->inspection, "piece", &r->value, E))          \
+    X(hd_inspection_why, 0, (h->inspection, &question, &r->value, E))          \
+    X(hd_inspection_why_not, 0, (h->inspection, &question, &r->value, E))      \
+    X(hd_inspection_log, 0, (h->inspection, NULL, &r->value, E))               \
+    X(hd_inspection_show, 0, (h->inspection, "piece", NULL, 0, &r->value, E))
 /* clang-format on */
 
 static hd_status call(size_t number, const struct handles *h, struct results *r)
@@ -305,15 +305,16 @@ static hd_status keep_run(hd_run *run, void *context)
 }
 
 /* One of each; the run and the builder are over. */
-static void handles_open(struct rig *rig, struct handles *handles)
+static void handles_open(struct fixture *fixture, struct handles *handles)
 {
     *handles = (struct handles){.value = value_of("1")};
     kit_folder_new(handles->folder, sizeof handles->folder);
-    rig_open(rig, handles->folder, 1);
-    handles->runtime = rig->runtime;
-    handles->cell = cell_of(rig, "x", NULL);
+    fixture_open(fixture, handles->folder, 1);
+    handles->runtime = fixture->runtime;
+    handles->cell = cell_of(fixture, "x", NULL);
     const hd_node_options node = {.run = keep_run, .context = handles};
-    EXPECT_INT(hd_effect_new(rig->runtime, &node, &handles->node, NULL), HD_OK);
+    EXPECT_INT(hd_effect_new(fixture->runtime, &node, &handles->node, NULL),
+               HD_OK);
     EXPECT_INT(hd_cell_send(handles->cell, NULL, NULL, &handles->ticket, NULL),
                HD_OK);
     EXPECT_INT(hd_pattern_new("pattern",
@@ -324,24 +325,25 @@ static void handles_open(struct rig *rig, struct handles *handles)
                               &handles->pattern,
                               NULL),
                HD_OK);
-    EXPECT_INT(hd_piece_start(rig->runtime,
+    EXPECT_INT(hd_piece_start(fixture->runtime,
                               handles->pattern,
                               "piece",
                               NULL,
                               &handles->piece,
                               NULL),
                HD_OK);
-    rig_settle(rig);
+    fixture_settle(fixture);
     EXPECT(handles->run != NULL);
     EXPECT(handles->builder != NULL);
     hd_value *pending = NULL;
     set_json(handles->cell, "1");
     EXPECT_INT(hd_piece_get(handles->piece, "/task", &pending, NULL), HD_OK);
     hd_value_unref(pending);
-    rig_settle(rig);
+    fixture_settle(fixture);
     EXPECT(handles->task != NULL);
-    EXPECT_INT(hd_survey_new(rig->runtime, NULL, &handles->survey, NULL),
-               HD_OK);
+    EXPECT_INT(
+        hd_inspection_new(fixture->runtime, NULL, &handles->inspection, NULL),
+        HD_OK);
 }
 
 static void handles_free(struct handles *handles)
@@ -352,7 +354,7 @@ static void handles_free(struct handles *handles)
     hd_pattern_free(handles->pattern);
     hd_piece_free(handles->piece);
     hd_task_free(handles->task);
-    hd_survey_free(handles->survey);
+    hd_inspection_free(handles->inspection);
     hd_value_unref(handles->value);
     hd_runtime_free(handles->runtime);
     kit_folder_remove(handles->folder);
@@ -376,16 +378,16 @@ static void expect_refused(size_t row,
     EXPECT(results.node == NULL);
     EXPECT(results.ticket == NULL);
     EXPECT(results.piece == NULL);
-    EXPECT(results.survey == NULL);
+    EXPECT(results.inspection == NULL);
     EXPECT(results.value == NULL);
     EXPECT(results.text == NULL);
 }
 
 TEST(no_handle_is_an_argument_that_is_missing)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct handles right;
-    handles_open(&rig, &right);
+    handles_open(&fixture, &right);
     const struct handles none = {.value = right.value};
     for (size_t i = 0; i < ROWS; i++) {
         expect_refused(i, &none, HD_ARGUMENT);
@@ -396,16 +398,16 @@ TEST(no_handle_is_an_argument_that_is_missing)
     hd_pattern_free(NULL);
     hd_piece_free(NULL);
     hd_task_free(NULL);
-    hd_survey_free(NULL);
+    hd_inspection_free(NULL);
     hd_runtime_free(NULL);
     handles_free(&right);
 }
 
 TEST(something_else_is_misuse)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct handles right;
-    handles_open(&rig, &right);
+    handles_open(&fixture, &right);
     void *cell = right.cell;
     void *node = right.node;
     const struct handles wrong = {
@@ -418,7 +420,7 @@ TEST(something_else_is_misuse)
         .run = cell,
         .builder = cell,
         .task = cell,
-        .survey = cell,
+        .inspection = cell,
         .value = right.value,
     };
     for (size_t i = 0; i < ROWS; i++) {
@@ -430,7 +432,7 @@ TEST(something_else_is_misuse)
     hd_pattern_free(cell);
     hd_piece_free(cell);
     hd_task_free(cell);
-    hd_survey_free(cell);
+    hd_inspection_free(cell);
     hd_runtime_free(cell);
     expect_json(right.cell, "1");
     handles_free(&right);
@@ -450,16 +452,16 @@ static int call_all(void *context)
     hd_pattern_free(right->pattern);
     hd_piece_free(right->piece);
     hd_task_free(right->task);
-    hd_survey_free(right->survey);
+    hd_inspection_free(right->inspection);
     hd_runtime_free(right->runtime);
     return 0;
 }
 
 TEST(another_thread_is_misuse)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct handles right;
-    handles_open(&rig, &right);
+    handles_open(&fixture, &right);
     thrd_t thread;
     EXPECT_INT(thrd_create(&thread, call_all, &right), thrd_success);
     EXPECT_INT(thrd_join(thread, NULL), thrd_success);
@@ -469,9 +471,9 @@ TEST(another_thread_is_misuse)
 
 TEST(what_has_ended_is_closed)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct handles right;
-    handles_open(&rig, &right);
+    handles_open(&fixture, &right);
     EXPECT_INT(hd_runtime_close(right.runtime, HD_NEVER, NULL), HD_OK);
     for (size_t i = 0; i < ROWS; i++) {
         if ((rows[i].flags & KNOWS) == 0) {
@@ -496,19 +498,19 @@ static void release_handles(const struct handles *handles)
     hd_pattern_free(handles->pattern);
     hd_piece_free(handles->piece);
     hd_task_free(handles->task);
-    hd_survey_free(handles->survey);
+    hd_inspection_free(handles->inspection);
 }
 
 TEST(what_was_released_is_misuse)
 {
-    struct rig other;
-    struct rig rig;
+    struct fixture other;
+    struct fixture fixture;
     struct handles right;
-    rig_open(&other, NULL, 2);
+    fixture_open(&other, NULL, 2);
     hd_cell *keeper = cell_of(&other, "x", NULL); /* of the record only */
-    handles_open(&rig, &right);
+    handles_open(&fixture, &right);
     release_handles(&right);
-    rig_close(&other);
+    fixture_close(&other);
     struct handles gone = right;
     gone.runtime = other.runtime;
     for (size_t i = 0; i < ROWS; i++) {
@@ -521,7 +523,7 @@ TEST(what_was_released_is_misuse)
     EXPECT_TEXT(error.text, "'cell' was released");
     EXPECT_INT(hd_runtime_step(other.runtime, HD_NOW, &error), HD_MISUSE);
     EXPECT_TEXT(error.text, "'runtime' was released");
-    EXPECT_INT(hd_runtime_add_pattern(rig.runtime, right.pattern, &error),
+    EXPECT_INT(hd_runtime_add_pattern(fixture.runtime, right.pattern, &error),
                HD_MISUSE);
     EXPECT_TEXT(error.text, "'pattern' was released");
     EXPECT_INT(hd_build_state(right.builder, "n", NULL, &gone.cell, &error),
@@ -531,18 +533,18 @@ TEST(what_was_released_is_misuse)
                 "returned");
     hd_cell_free(keeper);
     hd_value_unref(right.value);
-    rig_close(&rig);
+    fixture_close(&fixture);
     kit_folder_remove(right.folder);
 }
 
 TEST(what_was_released_is_misuse_also_after_its_runtime)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct handles right;
-    handles_open(&rig, &right);
-    hd_cell *keeper = cell_of(&rig, "y", NULL);
+    handles_open(&fixture, &right);
+    hd_cell *keeper = cell_of(&fixture, "y", NULL);
     release_handles(&right);
-    rig_close(&rig);
+    fixture_close(&fixture);
     for (size_t i = 0; i < ROWS; i++) {
         expect_refused(i, &right, HD_MISUSE);
     }
@@ -554,35 +556,35 @@ TEST(what_was_released_is_misuse_also_after_its_runtime)
 
 TEST(a_released_handle_is_told_apart_from_the_next_ones)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *first = cell_of(&rig, "x", NULL);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *first = cell_of(&fixture, "x", NULL);
     hd_cell_free(first);
     for (unsigned i = 0; i < 64; i++) {
-        hd_cell *next = cell_of(&rig, "x", NULL);
+        hd_cell *next = cell_of(&fixture, "x", NULL);
         EXPECT(next != first);
         EXPECT_INT(hd_cell_delete(first, NULL), HD_MISUSE);
         hd_cell_free(next);
     }
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 TEST(what_is_kept_of_released_handles_is_bounded)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *cell = cell_of(&rig, "x", NULL);
-    rig_settle(&rig);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *cell = cell_of(&fixture, "x", NULL);
+    fixture_settle(&fixture);
     for (unsigned i = 0; i < 1000; i++) {
-        hd_cell_free(cell_of(&rig, "x", NULL));
+        hd_cell_free(cell_of(&fixture, "x", NULL));
     }
     const uint64_t before = test_blocks_alive();
     for (unsigned i = 0; i < 1000; i++) {
-        hd_cell_free(cell_of(&rig, "x", NULL));
+        hd_cell_free(cell_of(&fixture, "x", NULL));
     }
     EXPECT_EQ(test_blocks_alive(), before);
     hd_cell_free(cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* Its event goes on without it, and is told of with a ticket that is lent. */
@@ -604,9 +606,9 @@ static void note_done(void *context, hd_ticket *ticket)
 
 TEST(a_ticket_may_be_released_twice_while_its_event_waits)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *stream = cell_of(&rig, "s", NULL);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *stream = cell_of(&fixture, "s", NULL);
     const hd_handler_options handler = {.run = run_it};
     struct told told = {0};
     const hd_send_options options = {.done = note_done, .context = &told};
@@ -617,13 +619,13 @@ TEST(a_ticket_may_be_released_twice_while_its_event_waits)
     hd_ticket_free(ticket);
     EXPECT_INT(hd_ticket_outcome(ticket, &told.outcome), HD_MISUSE);
     EXPECT_INT(hd_cell_send(stream, NULL, &options, NULL, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(told.calls, 2);
     EXPECT_INT(told.outcome, HD_DONE);
     EXPECT_INT(hd_ticket_outcome(ticket, &told.outcome), HD_MISUSE);
     EXPECT_INT(hd_ticket_outcome(told.ticket, &told.outcome), HD_MISUSE);
     hd_cell_free(stream);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* -- Inside an edit ------------------------------------------------------ */
@@ -632,7 +634,7 @@ static hd_status call_inside(hd_runtime *runtime, void *context)
 {
     const struct handles *right = context;
     (void)runtime;
-    static const char *const ground[] = {
+    static const char *const toplevel[] = {
         "hd_runtime_close",
         "hd_runtime_move",
         "hd_runtime_open_space",
@@ -672,17 +674,17 @@ static hd_status call_inside(hd_runtime *runtime, void *context)
         "hd_node_why",
         "hd_node_why_not",
         "hd_cell_why",
-        "hd_survey_new",
-        "hd_survey_pieces",
-        "hd_survey_graph",
-        "hd_survey_why",
-        "hd_survey_why_not",
-        "hd_survey_log",
-        "hd_survey_show",
+        "hd_inspection_new",
+        "hd_inspection_pieces",
+        "hd_inspection_graph",
+        "hd_inspection_why",
+        "hd_inspection_why_not",
+        "hd_inspection_log",
+        "hd_inspection_show",
     };
     for (size_t i = 0; i < ROWS; i++) {
-        for (size_t j = 0; j < sizeof ground / sizeof ground[0]; j++) {
-            if (strcmp(rows[i].name, ground[j]) == 0) {
+        for (size_t j = 0; j < sizeof toplevel / sizeof toplevel[0]; j++) {
+            if (strcmp(rows[i].name, toplevel[j]) == 0) {
                 expect_refused(i, right, HD_MISUSE);
             }
         }
@@ -693,9 +695,9 @@ static hd_status call_inside(hd_runtime *runtime, void *context)
 
 TEST(what_is_for_the_ground_is_misuse_inside_an_edit)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct handles right;
-    handles_open(&rig, &right);
+    handles_open(&fixture, &right);
     EXPECT_INT(hd_runtime_edit(right.runtime, call_inside, &right, NULL),
                HD_OK);
     handles_free(&right);
@@ -705,9 +707,9 @@ TEST(what_is_for_the_ground_is_misuse_inside_an_edit)
 
 TEST(results_need_a_place)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct handles h;
-    handles_open(&rig, &h);
+    handles_open(&fixture, &h);
     hd_error error;
     EXPECT_INT(hd_runtime_open(NULL, NULL, &error), HD_ARGUMENT);
     EXPECT_INT(hd_runtime_next_wake(h.runtime, NULL), HD_ARGUMENT);
@@ -751,9 +753,9 @@ TEST(results_need_a_place)
 
 TEST(answers_to_questions_need_a_place)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct handles h;
-    handles_open(&rig, &h);
+    handles_open(&fixture, &h);
     const hd_question question = {.piece = "piece", .node = "task"};
     hd_error error;
     EXPECT_INT(hd_runtime_nodes(h.runtime, NULL, NULL, &error), HD_ARGUMENT);
@@ -763,23 +765,26 @@ TEST(answers_to_questions_need_a_place)
     EXPECT_INT(hd_node_why(h.node, NULL, &error), HD_ARGUMENT);
     EXPECT_INT(hd_node_why_not(h.node, NULL, &error), HD_ARGUMENT);
     EXPECT_INT(hd_cell_why(h.cell, NULL, &error), HD_ARGUMENT);
-    EXPECT_INT(hd_survey_new(h.runtime, NULL, NULL, &error), HD_ARGUMENT);
-    EXPECT_INT(hd_survey_pieces(h.survey, NULL, &error), HD_ARGUMENT);
-    EXPECT_INT(hd_survey_graph(h.survey, "piece", NULL, &error), HD_ARGUMENT);
-    EXPECT_INT(hd_survey_why(h.survey, &question, NULL, &error), HD_ARGUMENT);
-    EXPECT_INT(hd_survey_why_not(h.survey, &question, NULL, &error),
+    EXPECT_INT(hd_inspection_new(h.runtime, NULL, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_inspection_pieces(h.inspection, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_inspection_graph(h.inspection, "piece", NULL, &error),
                HD_ARGUMENT);
-    EXPECT_INT(hd_survey_log(h.survey, NULL, NULL, &error), HD_ARGUMENT);
-    EXPECT_INT(hd_survey_show(h.survey, "piece", NULL, 0, NULL, &error),
+    EXPECT_INT(hd_inspection_why(h.inspection, &question, NULL, &error),
+               HD_ARGUMENT);
+    EXPECT_INT(hd_inspection_why_not(h.inspection, &question, NULL, &error),
+               HD_ARGUMENT);
+    EXPECT_INT(hd_inspection_log(h.inspection, NULL, NULL, &error),
+               HD_ARGUMENT);
+    EXPECT_INT(hd_inspection_show(h.inspection, "piece", NULL, 0, NULL, &error),
                HD_ARGUMENT);
     handles_free(&h);
 }
 
 TEST(options_and_names_are_needed)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct handles h;
-    handles_open(&rig, &h);
+    handles_open(&fixture, &h);
     hd_error error;
     EXPECT_INT(hd_effect_new(h.runtime, NULL, NULL, &error), HD_ARGUMENT);
     EXPECT_INT(hd_sink_new(h.cell, NULL, NULL, NULL, &error), HD_ARGUMENT);

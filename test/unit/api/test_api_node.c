@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* A function that adds up two cells, or fails. */
 struct sum {
@@ -57,7 +57,7 @@ static hd_status see(hd_run *run, void *context)
     return status == HD_NOT_FOUND ? HD_OK : status;
 }
 
-static hd_node *computation(struct rig *rig, struct sum *sum)
+static hd_node *computation(struct fixture *fixture, struct sum *sum)
 {
     hd_node *node = NULL;
     hd_error error;
@@ -69,13 +69,13 @@ static hd_node *computation(struct rig *rig, struct sum *sum)
         .writes = &sum->out,
         .write_count = 1,
     };
-    EXPECT_INT(hd_computation_new(rig->runtime, &options, &node, &error),
+    EXPECT_INT(hd_computation_new(fixture->runtime, &options, &node, &error),
                HD_OK);
     EXPECT_TEXT(error.text, "");
     return node;
 }
 
-static hd_node *effect(struct rig *rig, struct seen *seen)
+static hd_node *effect(struct fixture *fixture, struct seen *seen)
 {
     hd_node *node = NULL;
     hd_error error;
@@ -86,37 +86,37 @@ static hd_node *effect(struct rig *rig, struct seen *seen)
         .reads = &seen->cell,
         .read_count = 1,
     };
-    EXPECT_INT(hd_effect_new(rig->runtime, &options, &node, &error), HD_OK);
+    EXPECT_INT(hd_effect_new(fixture->runtime, &options, &node, &error), HD_OK);
     return node;
 }
 
-static void sum_open(struct rig *rig, struct sum *sum)
+static void sum_open(struct fixture *fixture, struct sum *sum)
 {
-    rig_open(rig, NULL, 1);
+    fixture_open(fixture, NULL, 1);
     *sum = (struct sum){
-        .a = cell_of(rig, "a", NULL),
-        .b = cell_of(rig, "b", NULL),
-        .out = cell_of(rig, "out", NULL),
+        .a = cell_of(fixture, "a", NULL),
+        .b = cell_of(fixture, "b", NULL),
+        .out = cell_of(fixture, "out", NULL),
     };
     EXPECT_INT(hd_cell_set_int(sum->a, 1, NULL), HD_OK);
     EXPECT_INT(hd_cell_set_int(sum->b, 2, NULL), HD_OK);
 }
 
-static void sum_close(struct rig *rig, struct sum *sum)
+static void sum_close(struct fixture *fixture, struct sum *sum)
 {
     hd_cell_free(sum->a);
     hd_cell_free(sum->b);
     hd_cell_free(sum->out);
-    rig_close(rig);
+    fixture_close(fixture);
 }
 
 TEST(a_computation_runs_only_when_somebody_looks)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct sum sum;
-    sum_open(&rig, &sum);
-    hd_node *node = computation(&rig, &sum);
-    rig_settle(&rig);
+    sum_open(&fixture, &sum);
+    hd_node *node = computation(&fixture, &sum);
+    fixture_settle(&fixture);
     EXPECT_EQ(sum.calls, 0);
     hd_node_info info;
     EXPECT_INT(hd_node_look(node, &info), HD_OK);
@@ -125,8 +125,8 @@ TEST(a_computation_runs_only_when_somebody_looks)
     EXPECT(!info.live);
 
     struct seen seen = {.cell = sum.out};
-    hd_node *looks = effect(&rig, &seen);
-    rig_settle(&rig);
+    hd_node *looks = effect(&fixture, &seen);
+    fixture_settle(&fixture);
     EXPECT_EQ(sum.calls, 1);
     EXPECT_EQ(seen.calls, 1);
     EXPECT_INT(seen.last, 3);
@@ -139,13 +139,13 @@ TEST(a_computation_runs_only_when_somebody_looks)
     EXPECT_INT(hd_cell_set_int(sum.a, 5, NULL), HD_OK);
     EXPECT_INT(hd_node_look(node, &info), HD_OK);
     EXPECT_INT(info.state, HD_INVALID);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(sum.calls, 2);
     EXPECT_INT(seen.last, 7);
     EXPECT_EQ(seen.calls, 2);
     EXPECT_INT(hd_cell_set_int(sum.a, 4, NULL), HD_OK);
     EXPECT_INT(hd_cell_set_int(sum.b, 3, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(sum.calls, 3);
     EXPECT_EQ(seen.calls, 2);
 
@@ -155,7 +155,7 @@ TEST(a_computation_runs_only_when_somebody_looks)
     EXPECT_INT(hd_node_look(looks, &info), HD_OK);
     EXPECT_INT(info.state, HD_REMOVED);
     EXPECT_INT(hd_cell_set_int(sum.a, 0, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(sum.calls, 3);
     hd_value *pulled = NULL;
     EXPECT_INT(hd_cell_pull(sum.out, &pulled, NULL), HD_OK);
@@ -167,44 +167,44 @@ TEST(a_computation_runs_only_when_somebody_looks)
     EXPECT_EQ(sum.released, 1);
     hd_node_free(looks);
     hd_node_free(node);
-    sum_close(&rig, &sum);
+    sum_close(&fixture, &sum);
     EXPECT_EQ(sum.released, 1);
 }
 
 TEST(a_node_is_there_without_its_handle_and_goes_with_the_runtime)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct sum sum;
-    sum_open(&rig, &sum);
-    hd_node_free(computation(&rig, &sum));
+    sum_open(&fixture, &sum);
+    hd_node_free(computation(&fixture, &sum));
     struct seen seen = {.cell = sum.out};
-    hd_node *looks = effect(&rig, &seen);
-    rig_settle(&rig);
+    hd_node *looks = effect(&fixture, &seen);
+    fixture_settle(&fixture);
     EXPECT_INT(seen.last, 3);
     EXPECT_EQ(sum.released, 0);
-    EXPECT_INT(hd_runtime_close(rig.runtime, HD_NOW, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_close(fixture.runtime, HD_NOW, NULL), HD_OK);
     EXPECT_EQ(sum.released, 1);
     hd_node_info info;
     EXPECT_INT(hd_node_look(looks, &info), HD_CLOSED);
     hd_node_free(looks);
-    sum_close(&rig, &sum);
+    sum_close(&fixture, &sum);
 }
 
 TEST(a_run_that_fails_leaves_nothing_and_is_reported)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct sum sum;
-    sum_open(&rig, &sum);
+    sum_open(&fixture, &sum);
     sum.fails = "the loom is broken";
-    hd_node *node = computation(&rig, &sum);
+    hd_node *node = computation(&fixture, &sum);
     struct seen seen = {.cell = sum.out};
-    hd_node *looks = effect(&rig, &seen);
-    rig_settle(&rig);
+    hd_node *looks = effect(&fixture, &seen);
+    fixture_settle(&fixture);
     expect_json(sum.out, NULL);
-    EXPECT(rig.reports >= 1);
-    EXPECT_INT(rig.reported.status, HD_GIVEN_UP);
-    EXPECT_TEXT(rig.reported.text, "the loom is broken");
-    EXPECT_TEXT(rig.reported.address, "sum");
+    EXPECT(fixture.reports >= 1);
+    EXPECT_INT(fixture.reported.status, HD_GIVEN_UP);
+    EXPECT_TEXT(fixture.reported.text, "the loom is broken");
+    EXPECT_TEXT(fixture.reported.address, "sum");
     hd_node_info info;
     EXPECT_INT(hd_node_look(node, &info), HD_OK);
     EXPECT_EQ(info.runs, 0);
@@ -212,11 +212,11 @@ TEST(a_run_that_fails_leaves_nothing_and_is_reported)
     /* What it read wakes it again. */
     sum.fails = NULL;
     EXPECT_INT(hd_cell_set_int(sum.a, 2, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     expect_json(sum.out, "4");
     hd_node_free(node);
     hd_node_free(looks);
-    sum_close(&rig, &sum);
+    sum_close(&fixture, &sum);
 }
 
 static hd_status returns_a_status(hd_run *run, void *context)
@@ -228,22 +228,22 @@ static hd_status returns_a_status(hd_run *run, void *context)
 
 TEST(a_status_without_a_sentence_gets_one)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     const hd_node_options options = {.run = returns_a_status};
-    EXPECT_INT(hd_effect_new(rig.runtime, &options, NULL, NULL), HD_OK);
-    rig_settle(&rig);
-    EXPECT_INT(rig.reported.status, HD_TYPE);
-    EXPECT_CONTAINS(rig.reported.text, "HD_TYPE");
-    rig_close(&rig);
+    EXPECT_INT(hd_effect_new(fixture.runtime, &options, NULL, NULL), HD_OK);
+    fixture_settle(&fixture);
+    EXPECT_INT(fixture.reported.status, HD_TYPE);
+    EXPECT_CONTAINS(fixture.reported.text, "HD_TYPE");
+    fixture_close(&fixture);
 }
 
 TEST(a_run_that_is_over_is_refused)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct sum sum;
-    sum_open(&rig, &sum);
-    hd_node *node = computation(&rig, &sum);
+    sum_open(&fixture, &sum);
+    hd_node *node = computation(&fixture, &sum);
     hd_value *pulled = NULL;
     EXPECT_INT(hd_cell_pull(sum.out, &pulled, NULL), HD_OK);
     hd_value *value = value_of("1");
@@ -262,7 +262,7 @@ TEST(a_run_that_is_over_is_refused)
     hd_value_unref(value);
     hd_value_unref(pulled);
     hd_node_free(node);
-    sum_close(&rig, &sum);
+    sum_close(&fixture, &sum);
 }
 
 /* -- Sinks --------------------------------------------------------------- */
@@ -287,63 +287,63 @@ static void show(void *context, const hd_value *value)
 
 TEST(a_sink_sees_every_value_that_stays)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct sum sum;
-    sum_open(&rig, &sum);
-    hd_node *node = computation(&rig, &sum);
+    sum_open(&fixture, &sum);
+    hd_node *node = computation(&fixture, &sum);
     struct shown shown = {0};
     hd_node *sink = NULL;
     EXPECT_INT(hd_sink_new(sum.out, show, &shown, &sink, NULL), HD_OK);
     EXPECT_EQ(shown.calls, 0);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(shown.calls, 1);
     EXPECT_TEXT(shown.text, "3");
     EXPECT_INT(hd_cell_set_int(sum.a, 10, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(shown.calls, 2);
     EXPECT_TEXT(shown.text, "12");
     EXPECT_INT(hd_node_remove(node), HD_OK);
     EXPECT_INT(hd_cell_delete(sum.out, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(shown.calls, 3);
     EXPECT_TEXT(shown.text, "");
     EXPECT_INT(hd_node_remove(sink), HD_OK);
     EXPECT_INT(hd_cell_set_int(sum.out, 5, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(shown.calls, 3);
     hd_node_free(sink);
     hd_node_free(node);
-    sum_close(&rig, &sum);
+    sum_close(&fixture, &sum);
 }
 
 TEST(a_link_that_changes_rewires_who_reads_through_it)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_cell *a = cell_of(&rig, "a", NULL);
-    hd_cell *b = cell_of(&rig, "b", NULL);
-    hd_cell *link = cell_of(&rig, "link", NULL);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_cell *a = cell_of(&fixture, "a", NULL);
+    hd_cell *b = cell_of(&fixture, "b", NULL);
+    hd_cell *link = cell_of(&fixture, "link", NULL);
     EXPECT_INT(hd_cell_set_int(a, 1, NULL), HD_OK);
     EXPECT_INT(hd_cell_set_int(b, 2, NULL), HD_OK);
     EXPECT_INT(hd_cell_set_link(link, a, NULL), HD_OK);
     struct shown shown = {0};
     EXPECT_INT(hd_sink_new(link, show, &shown, NULL, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_TEXT(shown.text, "1");
     EXPECT_INT(hd_cell_set_link(link, b, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_TEXT(shown.text, "2");
     EXPECT_EQ(shown.calls, 2);
     EXPECT_INT(hd_cell_set_int(a, 7, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(shown.calls, 2);
     EXPECT_INT(hd_cell_set_int(b, 8, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_TEXT(shown.text, "8");
     hd_cell_free(link);
     hd_cell_free(b);
     hd_cell_free(a);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* -- How a read is meant ------------------------------------------------- */
@@ -369,99 +369,99 @@ static hd_status read_both(hd_run *run, void *context)
 
 TEST(a_sample_wakes_nobody_and_a_count_sees_the_shape_alone)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct reads reads = {
-        .shape = cell_of(&rig, "list", NULL),
-        .sampled = cell_of(&rig, "x", NULL),
+        .shape = cell_of(&fixture, "list", NULL),
+        .sampled = cell_of(&fixture, "x", NULL),
     };
     set_json(reads.shape, "[1,2]");
     set_json(reads.sampled, "1");
     const hd_node_options options = {.run = read_both, .context = &reads};
-    EXPECT_INT(hd_effect_new(rig.runtime, &options, NULL, NULL), HD_OK);
-    rig_settle(&rig);
+    EXPECT_INT(hd_effect_new(fixture.runtime, &options, NULL, NULL), HD_OK);
+    fixture_settle(&fixture);
     EXPECT_EQ(reads.calls, 1);
     set_json(reads.sampled, "2");
-    hd_cell *first = cell_of(&rig, "list", "/0");
+    hd_cell *first = cell_of(&fixture, "list", "/0");
     set_json(first, "9");
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(reads.calls, 1);
     hd_value *item = value_of("3");
     EXPECT_INT(hd_cell_append(reads.shape, item, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(reads.calls, 2);
     EXPECT_EQ(reads.count, 3);
     hd_value_unref(item);
     hd_cell_free(first);
     hd_cell_free(reads.sampled);
     hd_cell_free(reads.shape);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* -- Time ---------------------------------------------------------------- */
 
 TEST(a_debounced_effect_waits_for_quiet)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    struct seen seen = {.cell = cell_of(&rig, "x", NULL)};
-    hd_node *node = effect(&rig, &seen);
-    rig_settle(&rig);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    struct seen seen = {.cell = cell_of(&fixture, "x", NULL)};
+    hd_node *node = effect(&fixture, &seen);
+    fixture_settle(&fixture);
     EXPECT_EQ(seen.calls, 1);
     EXPECT_INT(hd_node_set_debounce(node, 100), HD_OK);
     hd_error error;
     for (int i = 0; i < 3; i++) {
         EXPECT_INT(hd_cell_set_int(seen.cell, i, NULL), HD_OK);
-        EXPECT_INT(hd_runtime_step(rig.runtime, HD_NOW, &error), HD_OK);
-        rig.now += 50;
+        EXPECT_INT(hd_runtime_step(fixture.runtime, HD_NOW, &error), HD_OK);
+        fixture.now += 50;
     }
     EXPECT_EQ(seen.calls, 1);
     uint64_t wake = 0;
-    EXPECT_INT(hd_runtime_step(rig.runtime, HD_NOW, &error), HD_OK);
-    EXPECT_INT(hd_runtime_next_wake(rig.runtime, &wake), HD_OK);
-    EXPECT(wake > rig.now && wake <= rig.now + 100);
-    rig.now += 100;
-    EXPECT_INT(hd_runtime_step(rig.runtime, HD_NOW, &error), HD_OK);
+    EXPECT_INT(hd_runtime_step(fixture.runtime, HD_NOW, &error), HD_OK);
+    EXPECT_INT(hd_runtime_next_wake(fixture.runtime, &wake), HD_OK);
+    EXPECT(wake > fixture.now && wake <= fixture.now + 100);
+    fixture.now += 100;
+    EXPECT_INT(hd_runtime_step(fixture.runtime, HD_NOW, &error), HD_OK);
     EXPECT_EQ(seen.calls, 2);
     EXPECT_INT(seen.last, 2);
 
     EXPECT_INT(hd_node_set_debounce(node, 0), HD_OK);
     EXPECT_INT(hd_node_set_throttle(node, 1000), HD_OK);
     EXPECT_INT(hd_cell_set_int(seen.cell, 7, NULL), HD_OK);
-    EXPECT_INT(hd_runtime_step(rig.runtime, HD_NOW, &error), HD_OK);
+    EXPECT_INT(hd_runtime_step(fixture.runtime, HD_NOW, &error), HD_OK);
     EXPECT_INT(hd_cell_set_int(seen.cell, 8, NULL), HD_OK);
-    rig_settle(&rig); /* waits for it */
+    fixture_settle(&fixture); /* waits for it */
     EXPECT_INT(seen.last, 8);
     EXPECT_INT(hd_node_invalidate(node), HD_OK);
     const unsigned before = seen.calls;
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_EQ(seen.calls, before + 1);
     hd_node_free(node);
     hd_cell_free(seen.cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* A pull answers with what is right now; a settled runtime may still have a
  * computation that waits for its time. */
 TEST(a_pull_does_not_wait_for_a_debounce)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct sum sum;
-    sum_open(&rig, &sum);
-    hd_node *node = computation(&rig, &sum);
+    sum_open(&fixture, &sum);
+    hd_node *node = computation(&fixture, &sum);
     EXPECT_INT(hd_node_set_debounce(node, 60000), HD_OK);
     struct seen seen = {.cell = sum.out};
-    hd_node *looks = effect(&rig, &seen);
-    rig_settle(&rig);
+    hd_node *looks = effect(&fixture, &seen);
+    fixture_settle(&fixture);
     EXPECT_INT(seen.last, 3);
     EXPECT_INT(hd_cell_set_int(sum.a, 5, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(seen.last, 3);
     hd_value *pulled = NULL;
     EXPECT_INT(hd_cell_pull(sum.out, &pulled, NULL), HD_OK);
     expect_value(pulled, "7");
     hd_value_unref(pulled);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(seen.last, 7);
     EXPECT_INT(hd_node_set_debounce(node, 0), HD_OK);
     EXPECT_INT(hd_node_set_throttle(node, 60000), HD_OK);
@@ -471,13 +471,13 @@ TEST(a_pull_does_not_wait_for_a_debounce)
     hd_value_unref(pulled);
     hd_node_free(looks);
     hd_node_free(node);
-    sum_close(&rig, &sum);
+    sum_close(&fixture, &sum);
 }
 
 /* -- Inside a run -------------------------------------------------------- */
 
 struct parent {
-    struct rig *rig;
+    struct fixture *fixture;
     hd_cell *cell;
     hd_node *own;
     hd_node *child;
@@ -510,7 +510,7 @@ static hd_status edit_nothing(hd_runtime *runtime, void *context)
 static hd_status run_parent(hd_run *run, void *context)
 {
     struct parent *parent = context;
-    hd_runtime *runtime = parent->rig->runtime;
+    hd_runtime *runtime = parent->fixture->runtime;
     int64_t integer = 0;
     const hd_status status = hd_cell_get_int(parent->cell, &integer, NULL);
     if (status != HD_OK) {
@@ -538,14 +538,16 @@ static hd_status run_parent(hd_run *run, void *context)
 
 TEST(what_cannot_be_done_inside_a_run_is_refused)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    struct parent parent = {.rig = &rig, .cell = cell_of(&rig, "x", NULL)};
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    struct parent parent = {.fixture = &fixture,
+                            .cell = cell_of(&fixture, "x", NULL)};
     set_json(parent.cell, "1");
     const hd_node_options options = {.run = run_parent, .context = &parent};
-    EXPECT_INT(hd_effect_new(rig.runtime, &options, &parent.own, NULL), HD_OK);
-    rig_settle(&rig);
-    EXPECT_INT(rig.reports, 0);
+    EXPECT_INT(hd_effect_new(fixture.runtime, &options, &parent.own, NULL),
+               HD_OK);
+    fixture_settle(&fixture);
+    EXPECT_INT(fixture.reports, 0);
     EXPECT_INT(parent.removed, HD_MISUSE);
     EXPECT_INT(parent.stepped, HD_MISUSE);
     EXPECT_INT(parent.closed, HD_MISUSE);
@@ -564,18 +566,18 @@ TEST(what_cannot_be_done_inside_a_run_is_refused)
     hd_node_free(parent.child);
     hd_node_free(parent.own);
     hd_cell_free(parent.cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* -- Arguments ----------------------------------------------------------- */
 
 TEST(a_registration_that_is_refused_releases_the_context)
 {
-    struct rig rig;
-    struct rig other;
+    struct fixture fixture;
+    struct fixture other;
     struct sum sum;
-    sum_open(&rig, &sum);
-    rig_open(&other, NULL, 2);
+    sum_open(&fixture, &sum);
+    fixture_open(&other, NULL, 2);
     hd_cell *foreign = cell_of(&other, "x", NULL);
     hd_cell *none = NULL;
     const hd_node_options good = {
@@ -603,55 +605,56 @@ TEST(a_registration_that_is_refused_releases_the_context)
     hd_error error;
     for (unsigned i = 0; i < 6; i++) {
         hd_node *node = NULL;
-        EXPECT_INT(hd_computation_new(rig.runtime, &bad[i], &node, &error),
+        EXPECT_INT(hd_computation_new(fixture.runtime, &bad[i], &node, &error),
                    status[i]);
         EXPECT(node == NULL);
         EXPECT(strlen(error.text) > 0);
         EXPECT_EQ(sum.released, i + 1);
     }
-    EXPECT_INT(hd_effect_new(rig.runtime, &good, NULL, &error), HD_ARGUMENT);
+    EXPECT_INT(hd_effect_new(fixture.runtime, &good, NULL, &error),
+               HD_ARGUMENT);
     EXPECT_EQ(sum.released, 7);
     hd_cell_free(foreign);
-    rig_close(&other);
-    sum_close(&rig, &sum);
+    fixture_close(&other);
+    sum_close(&fixture, &sum);
 }
 
 TEST(a_run_waits_for_what_is_still_on_disk)
 {
     char folder[256];
     kit_folder_new(folder, sizeof folder);
-    struct rig rig;
-    rig_open(&rig, folder, 1);
-    hd_cell *cell = cell_of(&rig, "x", NULL);
+    struct fixture fixture;
+    fixture_open(&fixture, folder, 1);
+    hd_cell *cell = cell_of(&fixture, "x", NULL);
     EXPECT_INT(hd_cell_set_int(cell, 7, NULL), HD_OK);
-    EXPECT_INT(hd_runtime_close(rig.runtime, HD_NEVER, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_close(fixture.runtime, HD_NEVER, NULL), HD_OK);
     hd_cell_free(cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
 
-    rig_open(&rig, folder, 2);
-    cell = cell_of(&rig, "x", NULL);
+    fixture_open(&fixture, folder, 2);
+    cell = cell_of(&fixture, "x", NULL);
     struct shown shown = {0};
     struct seen seen = {.cell = cell};
     EXPECT_INT(hd_sink_new(cell, show, &shown, NULL, NULL), HD_OK);
-    hd_node *node = effect(&rig, &seen);
-    rig_settle(&rig);
+    hd_node *node = effect(&fixture, &seen);
+    fixture_settle(&fixture);
     EXPECT_EQ(shown.calls, 1); /* never with nothing */
     EXPECT_TEXT(shown.text, "7");
     EXPECT_INT(seen.last, 7);
-    EXPECT_INT(rig.reports, 0);
+    EXPECT_INT(fixture.reports, 0);
     hd_node_info info;
     EXPECT_INT(hd_node_look(node, &info), HD_OK);
     EXPECT_EQ(info.runs, 1);
     hd_node_free(node);
     hd_cell_free(cell);
-    rig_close(&rig);
+    fixture_close(&fixture);
     kit_folder_remove(folder);
 }
 
-/* -- Circles ------------------------------------------------------------- */
+/* -- Cycles -------------------------------------------------------------- */
 
 /* One more than what is at `from`, at most `limit`. */
-struct link_of_circle {
+struct link_of_cycle {
     hd_cell *from;
     hd_cell *to;
     int64_t limit;
@@ -660,7 +663,7 @@ struct link_of_circle {
 static hd_status count_on(hd_run *run, void *context)
 {
     (void)run;
-    const struct link_of_circle *link = context;
+    const struct link_of_cycle *link = context;
     int64_t number = 0;
     const hd_status status = hd_cell_get_int(link->from, &number, NULL);
     if (status != HD_OK) {
@@ -671,9 +674,9 @@ static hd_status count_on(hd_run *run, void *context)
                            NULL);
 }
 
-static void add_link(struct rig *rig,
+static void add_link(struct fixture *fixture,
                      const char *name,
-                     struct link_of_circle *link)
+                     struct link_of_cycle *link)
 {
     hd_error error;
     const hd_node_options options = {
@@ -683,39 +686,40 @@ static void add_link(struct rig *rig,
         .writes = &link->to,
         .write_count = 1,
     };
-    EXPECT_INT(hd_computation_new(rig->runtime, &options, NULL, &error), HD_OK);
+    EXPECT_INT(hd_computation_new(fixture->runtime, &options, NULL, &error),
+               HD_OK);
 }
 
-TEST(a_circle_that_does_not_settle_is_reported_once)
+TEST(a_cycle_that_does_not_settle_is_reported_once)
 {
     for (int settles = 0; settles < 2; settles++) {
-        struct rig rig;
-        rig_open(&rig, NULL, 1);
-        hd_cell *a = cell_of(&rig, "a", NULL);
-        hd_cell *b = cell_of(&rig, "b", NULL);
+        struct fixture fixture;
+        fixture_open(&fixture, NULL, 1);
+        hd_cell *a = cell_of(&fixture, "a", NULL);
+        hd_cell *b = cell_of(&fixture, "b", NULL);
         EXPECT_INT(hd_cell_set_int(a, 0, NULL), HD_OK);
         EXPECT_INT(hd_cell_set_int(b, 0, NULL), HD_OK);
         const int64_t limit = settles ? 15 : INT64_MAX;
-        struct link_of_circle first = {b, a, limit};
-        struct link_of_circle second = {a, b, limit};
-        add_link(&rig, "first", &first);
-        add_link(&rig, "second", &second);
+        struct link_of_cycle first = {b, a, limit};
+        struct link_of_cycle second = {a, b, limit};
+        add_link(&fixture, "first", &first);
+        add_link(&fixture, "second", &second);
         struct seen seen = {.cell = a};
-        hd_node *looks = effect(&rig, &seen);
+        hd_node *looks = effect(&fixture, &seen);
         for (int i = 0; i < 3; i++) {
-            rig_settle(&rig);
+            fixture_settle(&fixture);
         }
-        EXPECT_EQ(rig.reports, settles ? 0 : 1);
+        EXPECT_EQ(fixture.reports, settles ? 0 : 1);
         if (settles) {
             EXPECT_INT(seen.last, 15);
         } else {
-            EXPECT_INT(rig.reported.status, HD_NOT_SETTLED);
-            EXPECT(strstr(rig.reported.text, "first") != NULL);
-            EXPECT(strstr(rig.reported.text, "second") != NULL);
+            EXPECT_INT(fixture.reported.status, HD_NOT_SETTLED);
+            EXPECT(strstr(fixture.reported.text, "first") != NULL);
+            EXPECT(strstr(fixture.reported.text, "second") != NULL);
         }
         hd_node_free(looks);
         hd_cell_free(a);
         hd_cell_free(b);
-        rig_close(&rig);
+        fixture_close(&fixture);
     }
 }

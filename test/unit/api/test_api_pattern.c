@@ -1,7 +1,7 @@
 /* Patterns and pieces through the public header. */
 
 #include "base/mem.h"
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* A pattern of a list of prices, their sum with a rate, and a stream that adds
  * one. What all its pieces have in common: */
@@ -220,15 +220,19 @@ static hd_pattern *pattern_of(struct shop *shop, const char *version)
     return pattern;
 }
 
-static hd_piece *start(struct rig *rig,
+static hd_piece *start(struct fixture *fixture,
                        hd_pattern *pattern,
                        const hd_piece_options *options)
 {
     hd_piece *piece = NULL;
     hd_error error;
-    EXPECT_INT(
-        hd_piece_start(rig->runtime, pattern, "mine", options, &piece, &error),
-        HD_OK);
+    EXPECT_INT(hd_piece_start(fixture->runtime,
+                              pattern,
+                              "mine",
+                              options,
+                              &piece,
+                              &error),
+               HD_OK);
     EXPECT_TEXT(error.text, "");
     return piece;
 }
@@ -243,14 +247,14 @@ static void expect_get(hd_piece *piece, const char *path, const char *json)
     hd_value_unref(value);
 }
 
-static void send_int(struct rig *rig, hd_piece *piece, int64_t integer)
+static void send_int(struct fixture *fixture, hd_piece *piece, int64_t integer)
 {
     hd_value *payload = NULL;
     hd_error error;
     EXPECT_INT(hd_value_new_int(integer, &payload), HD_OK);
     EXPECT_INT(hd_piece_send(piece, "add", payload, NULL, NULL, &error), HD_OK);
     hd_value_unref(payload);
-    rig_settle(rig);
+    fixture_settle(fixture);
 }
 
 static void expect_state(hd_piece *piece, hd_piece_state want)
@@ -264,18 +268,18 @@ static void expect_state(hd_piece *piece, hd_piece_state want)
 
 TEST(a_piece_computes_handles_and_is_asked)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct shop shop = {0};
     hd_pattern *pattern = pattern_of(&shop, "1");
     hd_value *arguments = value_of("{\"rate\":2}");
     const hd_piece_options options = {.arguments = arguments};
-    hd_piece *piece = start(&rig, pattern, &options);
+    hd_piece *piece = start(&fixture, pattern, &options);
     hd_value_unref(arguments);
     expect_get(piece, "/total", "0");
     expect_state(piece, HD_PIECE_RUNNING);
-    send_int(&rig, piece, 30);
-    send_int(&rig, piece, 12);
+    send_int(&fixture, piece, 30);
+    send_int(&fixture, piece, 12);
     expect_get(piece, "/total", "84");
     expect_get(piece, "/items", "[30,12]");
     expect_get(piece, "/items/1", "12");
@@ -317,12 +321,14 @@ TEST(a_piece_computes_handles_and_is_asked)
     hd_piece_free(piece);
     hd_pattern_free(pattern);
     EXPECT_EQ(shop.let_go, 0);
-    rig_close(&rig);
+    fixture_close(&fixture);
     EXPECT_EQ(shop.let_go, 1);
 }
 
 /* By each kind of write, with and without a transaction around it. */
-static void expect_refused(struct rig *rig, hd_cell *cell, const char *why)
+static void expect_refused(struct fixture *fixture,
+                           hd_cell *cell,
+                           const char *why)
 {
     hd_value *value = value_of("7");
     hd_error error;
@@ -333,17 +339,17 @@ static void expect_refused(struct rig *rig, hd_cell *cell, const char *why)
     EXPECT_INT(hd_cell_increment(cell, 1, &error), HD_ARGUMENT);
     EXPECT_TEXT(error.text, why);
     hd_value_unref(value);
-    rig_settle(rig);
+    fixture_settle(fixture);
 }
 
 TEST(what_a_piece_computes_cannot_be_written)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct shop shop = {0};
     hd_pattern *pattern = pattern_of(&shop, "1");
-    hd_piece *piece = start(&rig, pattern, NULL);
-    send_int(&rig, piece, 30);
+    hd_piece *piece = start(&fixture, pattern, NULL);
+    send_int(&fixture, piece, 30);
     hd_cell *total = NULL;
     hd_cell *add = NULL;
     hd_cell *whole = NULL;
@@ -355,23 +361,23 @@ TEST(what_a_piece_computes_cannot_be_written)
     const char *stream = "'add' of the piece 'mine' is a stream: send an event "
                          "to it";
     const char *result = "'mine' is a piece: set one of its states";
-    expect_refused(&rig, total, computed);
-    expect_refused(&rig, add, stream);
-    expect_refused(&rig, whole, result);
+    expect_refused(&fixture, total, computed);
+    expect_refused(&fixture, add, stream);
+    expect_refused(&fixture, whole, result);
     expect_get(piece, "/total", "30");
-    send_int(&rig, piece, 12);
+    send_int(&fixture, piece, 12);
     expect_get(piece, "/total", "42");
 
     /* Nor by who has only its documents. */
     EXPECT_INT(hd_piece_stop(piece, NULL), HD_OK);
-    expect_refused(&rig, total, computed);
-    expect_refused(&rig, add, stream);
+    expect_refused(&fixture, total, computed);
+    expect_refused(&fixture, add, stream);
     hd_cell_free(whole);
     hd_cell_free(add);
     hd_cell_free(total);
     hd_piece_free(piece);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 TEST(a_piece_is_taken_up_again_and_runs_nothing)
@@ -380,23 +386,23 @@ TEST(a_piece_is_taken_up_again_and_runs_nothing)
     kit_folder_new(folder, sizeof folder);
     struct shop shop = {0};
     hd_pattern *pattern = pattern_of(&shop, "1");
-    struct rig rig;
-    rig_open(&rig, folder, 1);
-    hd_piece *piece = start(&rig, pattern, NULL);
-    rig_settle(&rig);
-    send_int(&rig, piece, 5);
+    struct fixture fixture;
+    fixture_open(&fixture, folder, 1);
+    hd_piece *piece = start(&fixture, pattern, NULL);
+    fixture_settle(&fixture);
+    send_int(&fixture, piece, 5);
     expect_get(piece, "/total", "5");
-    EXPECT_INT(hd_runtime_close(rig.runtime, HD_NEVER, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_close(fixture.runtime, HD_NEVER, NULL), HD_OK);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     EXPECT_EQ(shop.released, 4);
 
     shop = (struct shop){0};
-    rig_open(&rig, folder, 2);
-    EXPECT_INT(hd_runtime_add_pattern(rig.runtime, pattern, NULL), HD_OK);
+    fixture_open(&fixture, folder, 2);
+    EXPECT_INT(hd_runtime_add_pattern(fixture.runtime, pattern, NULL), HD_OK);
     const hd_piece_options options = {.must_exist = true};
-    piece = start(&rig, NULL, &options); /* by its name alone */
-    rig_settle(&rig);
+    piece = start(&fixture, NULL, &options); /* by its name alone */
+    fixture_settle(&fixture);
     EXPECT_EQ(shop.built, 1);
     EXPECT_EQ(shop.sums, 0);
     EXPECT_EQ(shop.totals, 0);
@@ -404,80 +410,81 @@ TEST(a_piece_is_taken_up_again_and_runs_nothing)
     expect_get(piece, "/total", "5");
     EXPECT_EQ(shop.sums, 0);
     EXPECT_EQ(shop.totals, 0);
-    send_int(&rig, piece, 6);
+    send_int(&fixture, piece, 6);
     expect_get(piece, "/total", "11");
     EXPECT_EQ(shop.sums, 1);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     hd_pattern_free(pattern);
 
     /* Another version is other functions. */
     shop = (struct shop){0};
     pattern = pattern_of(&shop, "2");
-    rig_open(&rig, folder, 3);
-    piece = start(&rig, pattern, NULL);
-    rig_settle(&rig);
+    fixture_open(&fixture, folder, 3);
+    piece = start(&fixture, pattern, NULL);
+    fixture_settle(&fixture);
     expect_get(piece, "/total", "11");
     EXPECT_EQ(shop.sums, 1);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     hd_pattern_free(pattern);
     kit_folder_remove(folder);
 }
 
 TEST(pieces_are_found_listed_and_removed)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct shop shop = {0};
     hd_pattern *pattern = pattern_of(&shop, "1");
     hd_value *names = NULL;
     hd_error error;
-    EXPECT_INT(hd_runtime_pieces(rig.runtime, NULL, &names, &error), HD_OK);
+    EXPECT_INT(hd_runtime_pieces(fixture.runtime, NULL, &names, &error), HD_OK);
     expect_value(names, "[]");
     hd_value_unref(names);
-    hd_piece *piece = start(&rig, pattern, NULL);
-    rig_settle(&rig);
-    EXPECT_INT(hd_runtime_pieces(rig.runtime, NULL, &names, &error), HD_OK);
+    hd_piece *piece = start(&fixture, pattern, NULL);
+    fixture_settle(&fixture);
+    EXPECT_INT(hd_runtime_pieces(fixture.runtime, NULL, &names, &error), HD_OK);
     expect_value(names, "[\"mine\"]");
     hd_value_unref(names);
     hd_piece *found = NULL;
-    EXPECT_INT(hd_piece_find(rig.runtime, NULL, "other", &found, &error),
+    EXPECT_INT(hd_piece_find(fixture.runtime, NULL, "other", &found, &error),
                HD_NOT_FOUND);
     EXPECT(found == NULL);
-    EXPECT_INT(hd_piece_find(rig.runtime, "main", "mine", &found, &error),
+    EXPECT_INT(hd_piece_find(fixture.runtime, "main", "mine", &found, &error),
                HD_OK);
     expect_get(found, "/total", "0");
-    EXPECT_INT(hd_piece_start(rig.runtime, pattern, "mine", NULL, NULL, &error),
-               HD_ARGUMENT);
+    EXPECT_INT(
+        hd_piece_start(fixture.runtime, pattern, "mine", NULL, NULL, &error),
+        HD_ARGUMENT);
     EXPECT_TEXT(error.address, "mine");
 
     hd_cell *items = NULL;
     EXPECT_INT(hd_piece_cell(piece, "/items", &items, NULL), HD_OK);
     expect_json(items, "[]");
     EXPECT_INT(hd_piece_remove(piece, &error), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     expect_state(found, HD_PIECE_STOPPED);
     expect_json(items, NULL);
-    EXPECT_INT(hd_runtime_pieces(rig.runtime, NULL, &names, &error), HD_OK);
+    EXPECT_INT(hd_runtime_pieces(fixture.runtime, NULL, &names, &error), HD_OK);
     expect_value(names, "[]");
     hd_value_unref(names);
     hd_cell_free(items);
     hd_piece_free(found);
     hd_piece_free(piece);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 TEST(a_child_comes_and_goes_with_its_parent)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct shop child = {0};
     struct shop shop = {.child = pattern_of(&child, "1")};
     hd_pattern *pattern = pattern_of(&shop, "1");
-    hd_piece *piece = start(&rig, pattern, NULL);
-    rig_settle(&rig);
+    hd_piece *piece = start(&fixture, pattern, NULL);
+    fixture_settle(&fixture);
     EXPECT_EQ(child.built, 1);
     hd_cell *items = NULL;
     EXPECT_INT(hd_piece_cell(piece, "/kid/items", &items, NULL), HD_OK);
@@ -491,29 +498,29 @@ TEST(a_child_comes_and_goes_with_its_parent)
     hd_piece_free(piece);
     hd_pattern_free(shop.child);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 TEST(a_handler_launches_a_piece_with_its_commit)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct shop launched = {0};
     struct shop shop = {0};
     hd_pattern *other = NULL;
     EXPECT_INT(
         hd_pattern_new("other", "1", build, &launched, NULL, &other, NULL),
         HD_OK);
-    EXPECT_INT(hd_runtime_add_pattern(rig.runtime, other, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_add_pattern(fixture.runtime, other, NULL), HD_OK);
     shop.launched = other;
     hd_pattern *pattern = pattern_of(&shop, "1");
-    hd_piece *piece = start(&rig, pattern, NULL);
-    rig_settle(&rig);
+    hd_piece *piece = start(&fixture, pattern, NULL);
+    fixture_settle(&fixture);
     hd_ticket *ticket = NULL;
     hd_value *payload = value_of("3");
     EXPECT_INT(hd_piece_send(piece, "add", payload, NULL, &ticket, NULL),
                HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     hd_value *receipt = NULL;
     hd_kind kind = HD_NULL;
     EXPECT_INT(hd_ticket_receipt(ticket, &receipt), HD_OK);
@@ -522,8 +529,8 @@ TEST(a_handler_launches_a_piece_with_its_commit)
     EXPECT_EQ(launched.built, 1);
 
     /* The link leads to its result. */
-    hd_cell *at = cell_of(&rig, "at", NULL);
-    hd_cell *title = cell_of(&rig, "at", "/title");
+    hd_cell *at = cell_of(&fixture, "at", NULL);
+    hd_cell *title = cell_of(&fixture, "at", "/title");
     EXPECT_INT(hd_cell_set(at, receipt, NULL), HD_OK);
     expect_json(title, "\"shop\"");
     hd_cell_free(title);
@@ -534,21 +541,21 @@ TEST(a_handler_launches_a_piece_with_its_commit)
     hd_piece_free(piece);
     hd_pattern_free(other);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 TEST(a_build_that_fails_leaves_nothing)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct shop shop = {.fails = HD_RANGE};
     hd_pattern *pattern = pattern_of(&shop, "1");
     hd_piece *piece = NULL;
     hd_error error;
     const hd_status status =
-        hd_piece_start(rig.runtime, pattern, "mine", NULL, &piece, &error);
+        hd_piece_start(fixture.runtime, pattern, "mine", NULL, &piece, &error);
     if (status == HD_OK) {
-        rig_settle(&rig);
+        fixture_settle(&fixture);
         hd_piece_state state = HD_PIECE_RUNNING;
         EXPECT_INT(hd_piece_look(piece, &state, &error), HD_OK);
         EXPECT_INT(state, HD_PIECE_FAILED);
@@ -559,7 +566,7 @@ TEST(a_build_that_fails_leaves_nothing)
     EXPECT_CONTAINS(error.text, "HD_RANGE");
     EXPECT_TEXT(error.address, "mine");
     EXPECT_EQ(shop.released, 4);
-    hd_cell *items = cell_of(&rig, "piece:mine/items", NULL);
+    hd_cell *items = cell_of(&fixture, "piece:mine/items", NULL);
     expect_json(items, NULL);
     hd_cell_free(items);
 
@@ -567,7 +574,7 @@ TEST(a_build_that_fails_leaves_nothing)
     EXPECT_INT(hd_build_state(shop.kept, "x", NULL, NULL, &error), HD_MISUSE);
     hd_piece_free(piece);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* -- Wrong declarations -------------------------------------------------- */
@@ -626,8 +633,8 @@ static hd_status build_wrongly(hd_builder *builder, void *context)
 
 TEST(wrong_declarations_are_refused_one_by_one)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct shop shop = {0};
     hd_pattern *pattern = NULL;
     EXPECT_INT(hd_pattern_new("wrong",
@@ -638,13 +645,13 @@ TEST(wrong_declarations_are_refused_one_by_one)
                               &pattern,
                               NULL),
                HD_OK);
-    hd_piece *piece = start(&rig, pattern, NULL);
-    rig_settle(&rig);
+    hd_piece *piece = start(&fixture, pattern, NULL);
+    fixture_settle(&fixture);
     expect_state(piece, HD_PIECE_RUNNING);
     EXPECT_EQ(shop.released, 4);
     hd_piece_free(piece);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 TEST(a_pattern_needs_a_name_and_a_function)

@@ -1,7 +1,7 @@
 /* Lists of pieces through the public header. */
 
 #include "base/mem.h"
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* What all cards of a board have in common. */
 struct board {
@@ -182,14 +182,18 @@ static hd_pattern *pattern_of(const char *name,
     return pattern;
 }
 
-static hd_piece *start(struct rig *rig, hd_pattern *pattern)
+static hd_piece *start(struct fixture *fixture, hd_pattern *pattern)
 {
     hd_piece *piece = NULL;
     hd_error error;
-    EXPECT_INT(
-        hd_piece_start(rig->runtime, pattern, "board", NULL, &piece, &error),
-        HD_OK);
-    rig_settle(rig);
+    EXPECT_INT(hd_piece_start(fixture->runtime,
+                              pattern,
+                              "board",
+                              NULL,
+                              &piece,
+                              &error),
+               HD_OK);
+    fixture_settle(fixture);
     return piece;
 }
 
@@ -201,52 +205,52 @@ static void expect_get(hd_piece *piece, const char *path, const char *json)
     hd_value_unref(value);
 }
 
-static void set_list(struct rig *rig, hd_piece *piece, const char *json)
+static void set_list(struct fixture *fixture, hd_piece *piece, const char *json)
 {
     hd_cell *list = NULL;
     EXPECT_INT(hd_piece_cell(piece, "/list", &list, NULL), HD_OK);
     set_json(list, json);
     hd_cell_free(list);
-    rig_settle(rig);
+    fixture_settle(fixture);
 }
 
-static void bump(struct rig *rig, hd_piece *piece, const char *stream)
+static void bump(struct fixture *fixture, hd_piece *piece, const char *stream)
 {
     EXPECT_INT(hd_piece_send(piece, stream, NULL, NULL, NULL, NULL), HD_OK);
-    rig_settle(rig);
+    fixture_settle(fixture);
 }
 
 TEST(each_element_has_a_piece)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct board board = {.key = "id"};
     hd_pattern *pattern = pattern_of("board", build_board, &board);
-    hd_piece *piece = start(&rig, pattern);
-    set_list(&rig, piece, "[{\"id\":\"a\"},{\"id\":\"b\"}]");
+    hd_piece *piece = start(&fixture, pattern);
+    set_list(&fixture, piece, "[{\"id\":\"a\"},{\"id\":\"b\"}]");
     EXPECT_EQ(board.built, 2);
     expect_get(piece, "/cards/0/view", "{\"count\":0,\"id\":\"a\"}");
-    bump(&rig, piece, "cards/1/bump");
+    bump(&fixture, piece, "cards/1/bump");
     expect_get(piece, "/cards/1/view", "{\"count\":1,\"id\":\"b\"}");
 
     /* A piece moves with its element, and keeps its state through an edit. */
-    set_list(&rig, piece, "[{\"id\":\"b\",\"x\":1},{\"id\":\"a\"}]");
+    set_list(&fixture, piece, "[{\"id\":\"b\",\"x\":1},{\"id\":\"a\"}]");
     EXPECT_EQ(board.built, 2);
     expect_get(piece, "/cards/0/view", "{\"count\":1,\"id\":\"b\",\"x\":1}");
 
     /* It goes with it, and its key is not given out again. */
     const unsigned released = board.released;
-    set_list(&rig, piece, "[{\"id\":\"a\"}]");
+    set_list(&fixture, piece, "[{\"id\":\"a\"}]");
     EXPECT_EQ(board.released, released + 2);
-    set_list(&rig, piece, "[{\"id\":\"a\"},{\"id\":\"b\"}]");
+    set_list(&fixture, piece, "[{\"id\":\"a\"},{\"id\":\"b\"}]");
     expect_get(piece, "/cards/1/view", "{\"count\":0,\"id\":\"b\"}");
     EXPECT_EQ(board.built, 3);
     EXPECT_INT(hd_piece_send(piece, "cards/1/bump", NULL, NULL, NULL, NULL),
                HD_NOT_FOUND);
-    EXPECT_EQ(rig.reports, 0);
+    EXPECT_EQ(fixture.reports, 0);
     hd_piece_free(piece);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
     EXPECT_EQ(board.released, 6);
     EXPECT_EQ(board.let_go, 1);
 }
@@ -258,27 +262,27 @@ TEST(pieces_of_elements_are_taken_up_again)
     struct board board = {.key = "id"};
     board.child = pattern_of("child", build_child, NULL);
     hd_pattern *pattern = pattern_of("board", build_board, &board);
-    struct rig rig;
-    rig_open(&rig, folder, 1);
-    hd_piece *piece = start(&rig, pattern);
-    set_list(&rig, piece, "[{\"id\":\"a\"},{\"id\":\"b\"}]");
-    bump(&rig, piece, "cards/0/bump");
+    struct fixture fixture;
+    fixture_open(&fixture, folder, 1);
+    hd_piece *piece = start(&fixture, pattern);
+    set_list(&fixture, piece, "[{\"id\":\"a\"},{\"id\":\"b\"}]");
+    bump(&fixture, piece, "cards/0/bump");
     expect_get(piece, "/cards/0/view", "{\"count\":1,\"id\":\"a\"}");
     expect_get(piece, "/cards/1/child/about", "{\"id\":\"b\"}");
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
 
     const unsigned views = board.views;
-    rig_open(&rig, folder, 2);
-    piece = start(&rig, pattern);
+    fixture_open(&fixture, folder, 2);
+    piece = start(&fixture, pattern);
     EXPECT_EQ(board.built, 4);
     expect_get(piece, "/cards/0/view", "{\"count\":1,\"id\":\"a\"}");
     EXPECT_EQ(board.views, views);
     expect_get(piece, "/cards/1/child/about", "{\"id\":\"b\"}");
-    bump(&rig, piece, "cards/0/bump");
+    bump(&fixture, piece, "cards/0/bump");
     expect_get(piece, "/cards/0/view", "{\"count\":2,\"id\":\"a\"}");
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     hd_pattern_free(pattern);
     hd_pattern_free(board.child);
     kit_folder_remove(folder);
@@ -286,17 +290,17 @@ TEST(pieces_of_elements_are_taken_up_again)
 
 TEST(a_card_that_cannot_be_built_fails_the_list)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct board board = {0};
     hd_pattern *pattern = pattern_of("board", build_board, &board);
-    hd_piece *piece = start(&rig, pattern);
+    hd_piece *piece = start(&fixture, pattern);
     board.fails = true;
-    set_list(&rig, piece, "[1]");
-    EXPECT_EQ(rig.reports, 1);
-    EXPECT_CONTAINS(rig.reported.text, "the build function returned HD_");
+    set_list(&fixture, piece, "[1]");
+    EXPECT_EQ(fixture.reports, 1);
+    EXPECT_CONTAINS(fixture.reported.text, "the build function returned HD_");
     board.fails = false;
-    set_list(&rig, piece, "[1,2]");
+    set_list(&fixture, piece, "[1,2]");
     hd_value *element = NULL;
     hd_error error;
     EXPECT_INT(hd_cell_get(board.kept, &element, &error), HD_OK);
@@ -304,7 +308,7 @@ TEST(a_card_that_cannot_be_built_fails_the_list)
     hd_value_unref(element);
     hd_piece_free(piece);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 static hd_status build_wrongly(hd_builder *builder, void *context)
@@ -337,13 +341,13 @@ static hd_status build_wrongly(hd_builder *builder, void *context)
 
 TEST(a_list_of_pieces_needs_a_list_and_a_function)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     struct board board = {0};
     hd_pattern *pattern = pattern_of("board", build_wrongly, &board);
-    hd_piece *piece = start(&rig, pattern);
+    hd_piece *piece = start(&fixture, pattern);
     EXPECT_EQ(board.let_go, 4);
     hd_piece_free(piece);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }

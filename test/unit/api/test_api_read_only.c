@@ -1,13 +1,13 @@
 /* A runtime that was opened for reading only: it reads and looks on, and every
  * function that would change something says why it does not. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* A directory with {"price":12} in the document "cart", and a piece. */
 struct shop {
     char folder[256];
-    struct rig writer;
-    struct rig reader;
+    struct fixture writer;
+    struct fixture reader;
     hd_cell *price; /* of the writer, */
     hd_cell *seen;  /* and of the reader */
 };
@@ -33,8 +33,8 @@ static hd_pattern *pattern_of(const char *name)
 
 static void read_with(struct shop *shop, hd_runtime_options *options)
 {
-    shop->reader = (struct rig){.now = 1000, .random = 5};
-    *options = rig_options(&shop->reader);
+    shop->reader = (struct fixture){.now = 1000, .random = 5};
+    *options = fixture_options(&shop->reader);
     options->directory = shop->folder;
     options->read_only = true;
 }
@@ -42,18 +42,18 @@ static void read_with(struct shop *shop, hd_runtime_options *options)
 static void shop_open(struct shop *shop)
 {
     kit_folder_new(shop->folder, sizeof shop->folder);
-    rig_open(&shop->writer, shop->folder, 1);
+    fixture_open(&shop->writer, shop->folder, 1);
     hd_cell *cart = cell_of(&shop->writer, "cart", NULL);
     hd_pattern *pattern = pattern_of("counter");
     set_json(cart, "{\"price\":12}");
     EXPECT_INT(
         hd_piece_start(shop->writer.runtime, pattern, "till", NULL, NULL, NULL),
         HD_OK);
-    rig_settle(&shop->writer);
+    fixture_settle(&shop->writer);
     shop->price = cell_of(&shop->writer, "cart", "/price");
     hd_runtime_options options;
     read_with(shop, &options);
-    rig_open_with(&shop->reader, &options);
+    fixture_open_with(&shop->reader, &options);
     shop->seen = cell_of(&shop->reader, "cart", "/price");
     hd_cell_free(cart);
     hd_pattern_free(pattern);
@@ -63,8 +63,8 @@ static void shop_close(struct shop *shop)
 {
     hd_cell_free(shop->price);
     hd_cell_free(shop->seen);
-    rig_close(&shop->reader);
-    rig_close(&shop->writer);
+    fixture_close(&shop->reader);
+    fixture_close(&shop->writer);
     kit_folder_remove(shop->folder);
 }
 
@@ -82,7 +82,7 @@ TEST(what_is_there_is_read)
     EXPECT_INT(hd_cell_pull(shop.seen, &pulled, NULL), HD_OK);
     expect_value(pulled, "12");
     hd_value_unref(pulled);
-    rig_settle(&shop.reader);
+    fixture_settle(&shop.reader);
     shop_close(&shop);
 }
 
@@ -105,23 +105,23 @@ TEST(a_sink_sees_what_is_there_once_and_what_others_commit_after_that)
     struct watched watched = {0};
     hd_node *sink = NULL;
     EXPECT_INT(hd_sink_new(shop.seen, watch, &watched, &sink, NULL), HD_OK);
-    rig_settle(&shop.reader);
+    fixture_settle(&shop.reader);
     EXPECT_INT(watched.calls, 1);
     EXPECT_INT(watched.last, 12);
 
     EXPECT_INT(hd_cell_set_int(shop.price, 13, NULL), HD_OK);
-    rig_settle(&shop.writer);
-    rig_settle(&shop.reader);
+    fixture_settle(&shop.writer);
+    fixture_settle(&shop.reader);
     shop.reader.now += 5000; /* when it would look, if nobody told it */
-    rig_settle(&shop.reader);
+    fixture_settle(&shop.reader);
     EXPECT_INT(watched.calls, 2);
     EXPECT_INT(watched.last, 13);
 
     EXPECT_INT(hd_node_remove(sink), HD_OK);
     EXPECT_INT(hd_cell_set_int(shop.price, 14, NULL), HD_OK);
-    rig_settle(&shop.writer);
+    fixture_settle(&shop.writer);
     shop.reader.now += 5000;
-    rig_settle(&shop.reader);
+    fixture_settle(&shop.reader);
     EXPECT_INT(watched.calls, 2);
     hd_node_free(sink);
     shop_close(&shop);
@@ -136,9 +136,9 @@ TEST(a_clock_shows_what_is_stored)
     hd_value *now = NULL;
     hd_value *stored = NULL;
     EXPECT_INT(hd_cell_pull(clock, &now, NULL), HD_OK);
-    rig_settle(&shop.writer);
+    fixture_settle(&shop.writer);
     shop.reader.now += 5000;
-    rig_settle(&shop.reader);
+    fixture_settle(&shop.reader);
     EXPECT_INT(hd_cell_pull(seen, &stored, NULL), HD_OK);
     int64_t shown = 0;
     int64_t written = 0;
@@ -232,7 +232,7 @@ TEST(every_write_is_refused_with_a_sentence)
     EXPECT(piece == NULL);
     hd_pattern_free(pattern);
 
-    rig_settle(&shop.reader);
+    fixture_settle(&shop.reader);
     EXPECT_INT(shop.reader.reports, 0);
     expect_json(shop.seen, "12");
     expect_json(shop.price, "12");
@@ -278,7 +278,7 @@ TEST(an_effect_that_writes_fails_and_is_reported)
     shop_open(&shop);
     const hd_node_options effect = {.run = run_writes, .context = shop.seen};
     EXPECT_INT(hd_effect_new(shop.reader.runtime, &effect, NULL, NULL), HD_OK);
-    rig_settle(&shop.reader);
+    fixture_settle(&shop.reader);
     EXPECT_INT(shop.reader.reports, 1);
     EXPECT_INT(shop.reader.reported.status, HD_READ_ONLY);
     expect_json(shop.seen, "12");

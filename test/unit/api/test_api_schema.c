@@ -1,7 +1,7 @@
 /* Schemas that a pattern of the program declares: stored with the piece, and
  * obeyed by runtimes that do not have the pattern. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 struct form {
     const char *schema;  /* of the state */
@@ -58,7 +58,7 @@ static hd_status build(hd_builder *builder, void *context)
     return hd_build_result(builder, "list", list, &error);
 }
 
-static hd_piece *start_form(struct rig *rig, struct form *form)
+static hd_piece *start_form(struct fixture *fixture, struct form *form)
 {
     hd_pattern *pattern = NULL;
     hd_piece *piece = NULL;
@@ -66,10 +66,10 @@ static hd_piece *start_form(struct rig *rig, struct form *form)
     EXPECT_INT(hd_pattern_new("form", "1", build, form, NULL, &pattern, NULL),
                HD_OK);
     EXPECT_INT(
-        hd_piece_start(rig->runtime, pattern, "mine", NULL, &piece, &error),
+        hd_piece_start(fixture->runtime, pattern, "mine", NULL, &piece, &error),
         HD_OK);
     hd_pattern_free(pattern);
-    rig_settle(rig);
+    fixture_settle(fixture);
     return piece;
 }
 
@@ -77,9 +77,9 @@ static void expect_failed(struct form *form,
                           hd_status status,
                           const char *sentence)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    hd_piece *piece = start_form(&rig, form);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    hd_piece *piece = start_form(&fixture, form);
     hd_piece_state state = HD_PIECE_RUNNING;
     hd_error error;
     EXPECT_INT(hd_piece_look(piece, &state, &error), HD_OK);
@@ -87,7 +87,7 @@ static void expect_failed(struct form *form,
     EXPECT_INT(error.status, status);
     EXPECT_CONTAINS(error.text, sentence);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 static void append(hd_cell *cell, const char *json, hd_status want)
@@ -109,14 +109,14 @@ TEST(a_schema_of_a_pattern_holds_in_every_runtime)
 {
     char folder[256];
     kit_folder_new(folder, sizeof folder);
-    struct rig rig;
-    rig_open(&rig, folder, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, folder, 1);
     struct form form = {.schema = NUMBERS, .initial = "[1]"};
-    hd_piece *piece = start_form(&rig, &form);
-    hd_cell *list = cell_of(&rig, "piece:mine/list", NULL);
+    hd_piece *piece = start_form(&fixture, &form);
+    hd_cell *list = cell_of(&fixture, "piece:mine/list", NULL);
     append(list, "\"x\"", HD_SCHEMA);
     append(list, "2", HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     expect_json(list, "[1,2]");
 
     hd_value *payload = value_of("\"x\"");
@@ -124,7 +124,7 @@ TEST(a_schema_of_a_pattern_holds_in_every_runtime)
     hd_error error;
     EXPECT_INT(hd_piece_send(piece, "take", payload, NULL, &ticket, &error),
                HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(hd_ticket_error(ticket, &error), HD_OK);
     EXPECT_INT(error.status, HD_SCHEMA);
     EXPECT_EQ(form.calls, 0);
@@ -132,19 +132,19 @@ TEST(a_schema_of_a_pattern_holds_in_every_runtime)
     hd_value_unref(payload);
 
     /* Another runtime, beside the first, that does not know the pattern. */
-    struct rig other;
-    rig_open(&other, folder, 2);
+    struct fixture other;
+    fixture_open(&other, folder, 2);
     hd_cell *same = cell_of(&other, "piece:mine/list", NULL);
     append(same, "\"x\"", HD_SCHEMA);
     append(same, "3", HD_OK);
-    rig_settle(&other);
-    rig_settle(&rig);
+    fixture_settle(&other);
+    fixture_settle(&fixture);
     expect_json(list, "[1,2,3]");
     hd_cell_free(same);
-    rig_close(&other);
+    fixture_close(&other);
     hd_cell_free(list);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     kit_folder_remove(folder);
 }
 

@@ -1,7 +1,7 @@
 /* Scopes through the public header: two users on one directory. */
 
 #include "base/mem.h"
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* A pattern with a state per user, and how often its functions were called. */
 struct form {
@@ -178,7 +178,7 @@ static hd_status build(hd_builder *builder, void *context)
 
 /* One user's runtime with the piece. */
 struct user {
-    struct rig rig;
+    struct fixture fixture;
     hd_pattern *pattern;
     hd_piece *piece;
 };
@@ -190,15 +190,15 @@ static void user_open(struct user *user,
 {
     hd_error error;
     static uint64_t opened = 0; /* each has a session of its own */
-    user->rig = (struct rig){.now = 1000, .random = ++opened * 977};
-    hd_runtime_options options = rig_options(&user->rig);
+    user->fixture = (struct fixture){.now = 1000, .random = ++opened * 977};
+    hd_runtime_options options = fixture_options(&user->fixture);
     options.directory = folder;
     options.user = name;
-    rig_open_as(&user->rig, &options);
+    fixture_open_as(&user->fixture, &options);
     EXPECT_INT(
         hd_pattern_new("form", "1", build, form, NULL, &user->pattern, &error),
         HD_OK);
-    EXPECT_INT(hd_piece_start(user->rig.runtime,
+    EXPECT_INT(hd_piece_start(user->fixture.runtime,
                               user->pattern,
                               "form",
                               NULL,
@@ -206,14 +206,14 @@ static void user_open(struct user *user,
                               &error),
                HD_OK);
     EXPECT_TEXT(error.text, "");
-    rig_settle(&user->rig);
+    fixture_settle(&user->fixture);
 }
 
 static void user_close(struct user *user)
 {
     hd_piece_free(user->piece);
     hd_pattern_free(user->pattern);
-    rig_close(&user->rig);
+    fixture_close(&user->fixture);
 }
 
 static void expect_get(struct user *user, const char *path, const char *json)
@@ -224,7 +224,7 @@ static void expect_get(struct user *user, const char *path, const char *json)
                json != NULL ? HD_OK : HD_NOT_FOUND);
     expect_value(value, json);
     hd_value_unref(value);
-    rig_settle(&user->rig);
+    fixture_settle(&user->fixture);
 }
 
 /* The sum, and the last of so many elements. */
@@ -235,7 +235,7 @@ static void expect_result(struct user *user,
                           const char *last)
 {
     char path[32];
-    rig_settle(&user->rig);
+    fixture_settle(&user->fixture);
     expect_get(user, "/total", total);
     expect_get(user, "/twice", twice);
     (void)snprintf(path, sizeof path, "/doubles/%u", count - 1);
@@ -251,7 +251,7 @@ static void send(struct user *user, const char *json)
     EXPECT_INT(hd_piece_send(user->piece, "set", payload, NULL, NULL, &error),
                HD_OK);
     hd_value_unref(payload);
-    rig_settle(&user->rig);
+    fixture_settle(&user->fixture);
 }
 
 TEST(each_user_has_the_initial_value_and_results_of_its_own)
@@ -304,7 +304,7 @@ TEST(a_shared_document_holds_a_link_and_no_data)
     expect_result(&alice, "4721", "9442", 3, "9422");
     user_open(&bob, folder, "bob", &form);
     EXPECT_INT(hd_piece_stop(bob.piece, NULL), HD_OK);
-    hd_cell *total = cell_of(&bob.rig, "piece:form/total", NULL);
+    hd_cell *total = cell_of(&bob.fixture, "piece:form/total", NULL);
     hd_cell *target = NULL;
     hd_value *value = NULL;
     char *text = NULL;
@@ -329,7 +329,7 @@ static void finish(struct user *user, struct form *form, const char *json)
     hd_error error;
     EXPECT_INT(hd_task_finish(form->task, value, &error), HD_OK);
     hd_value_unref(value);
-    rig_settle(&user->rig);
+    fixture_settle(&user->fixture);
 }
 
 TEST(a_task_on_a_users_data_is_that_users)
@@ -379,17 +379,17 @@ TEST(a_task_on_a_users_data_is_that_users)
 
 TEST(a_scope_that_there_is_not)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
     hd_cell *cell = NULL;
     hd_error error;
     const hd_address address = {
         .document = "d",
         .scope = (hd_scope)7,
     };
-    EXPECT_INT(hd_cell_new_at(rig.runtime, &address, &cell, &error),
+    EXPECT_INT(hd_cell_new_at(fixture.runtime, &address, &cell, &error),
                HD_ARGUMENT);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }
 
 /* -- Computations of the program ----------------------------------------- */
@@ -412,16 +412,19 @@ static hd_status copy(hd_run *run, void *context)
     return copying->status;
 }
 
-static hd_cell *user_cell(struct rig *rig, const char *document)
+static hd_cell *user_cell(struct fixture *fixture, const char *document)
 {
     hd_cell *cell = NULL;
     hd_error error;
     const hd_address address = {.document = document, .scope = HD_SCOPE_USER};
-    EXPECT_INT(hd_cell_new_at(rig->runtime, &address, &cell, &error), HD_OK);
+    EXPECT_INT(hd_cell_new_at(fixture->runtime, &address, &cell, &error),
+               HD_OK);
     return cell;
 }
 
-static void compute(struct rig *rig, struct copying *copying, hd_cell *output)
+static void compute(struct fixture *fixture,
+                    struct copying *copying,
+                    hd_cell *output)
 {
     hd_error error;
     const hd_node_options options = {
@@ -431,26 +434,27 @@ static void compute(struct rig *rig, struct copying *copying, hd_cell *output)
         .write_count = 1,
     };
     hd_value *value = NULL;
-    EXPECT_INT(hd_computation_new(rig->runtime, &options, NULL, &error), HD_OK);
+    EXPECT_INT(hd_computation_new(fixture->runtime, &options, NULL, &error),
+               HD_OK);
     EXPECT_INT(hd_cell_pull(output, &value, &error), HD_OK);
     hd_value_unref(value);
-    rig_settle(rig);
+    fixture_settle(fixture);
 }
 
 TEST(a_computation_that_reads_a_users_data_writes_the_users_instance)
 {
-    struct rig rig;
-    rig = (struct rig){.now = 1000};
-    hd_runtime_options options = rig_options(&rig);
+    struct fixture fixture;
+    fixture = (struct fixture){.now = 1000};
+    hd_runtime_options options = fixture_options(&fixture);
     options.user = "alice";
-    rig_open_with(&rig, &options);
+    fixture_open_with(&fixture, &options);
     struct copying whole = {
-        .from = user_cell(&rig, "mine"),
-        .to = cell_of(&rig, "out", NULL),
+        .from = user_cell(&fixture, "mine"),
+        .to = cell_of(&fixture, "out", NULL),
     };
-    hd_cell *own = user_cell(&rig, "out");
+    hd_cell *own = user_cell(&fixture, "out");
     set_json(whole.from, "5");
-    compute(&rig, &whole, whole.to);
+    compute(&fixture, &whole, whole.to);
     expect_json(whole.to, "5");
     expect_json(own, "5");
     set_json(whole.from, "6");
@@ -461,13 +465,13 @@ TEST(a_computation_that_reads_a_users_data_writes_the_users_instance)
     expect_json(own, "6");
 
     /* A part of a shared document is refused. */
-    hd_cell *log = cell_of(&rig, "log", NULL);
+    hd_cell *log = cell_of(&fixture, "log", NULL);
     struct copying part = {.from = whole.from,
-                           .to = cell_of(&rig, "log", "/n")};
+                           .to = cell_of(&fixture, "log", "/n")};
     set_json(log, "{\"n\":0}");
-    compute(&rig, &part, log);
-    EXPECT_EQ(rig.reports, 1);
-    EXPECT_CONTAINS(rig.reported.text, "cannot write to log: it is shared");
+    compute(&fixture, &part, log);
+    EXPECT_EQ(fixture.reports, 1);
+    EXPECT_CONTAINS(fixture.reported.text, "cannot write to log: it is shared");
     expect_json(log, "{\"n\":0}");
 
     hd_cell_free(part.to);
@@ -475,5 +479,5 @@ TEST(a_computation_that_reads_a_users_data_writes_the_users_instance)
     hd_cell_free(own);
     hd_cell_free(whole.to);
     hd_cell_free(whole.from);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 static hd_status open_session(const char *folder,
                               const char *user,

@@ -1,7 +1,7 @@
 /* Children in other spaces, through the public header. */
 
 #include "base/mem.h"
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* One pattern counts, the other one has such a child, and launches more. */
 struct world {
@@ -179,24 +179,28 @@ static void world_end(struct world *world)
     hd_pattern_free(world->parent);
 }
 
-static hd_piece *start(struct rig *rig, hd_pattern *pattern)
+static hd_piece *start(struct fixture *fixture, hd_pattern *pattern)
 {
     hd_piece *piece = NULL;
     hd_error error;
-    EXPECT_INT(
-        hd_piece_start(rig->runtime, pattern, "board", NULL, &piece, &error),
-        HD_OK);
+    EXPECT_INT(hd_piece_start(fixture->runtime,
+                              pattern,
+                              "board",
+                              NULL,
+                              &piece,
+                              &error),
+               HD_OK);
     EXPECT_TEXT(error.text, "");
-    rig_settle(rig);
+    fixture_settle(fixture);
     return piece;
 }
 
-static void send(struct rig *rig, hd_piece *piece, const char *stream)
+static void send(struct fixture *fixture, hd_piece *piece, const char *stream)
 {
     hd_error error;
     EXPECT_INT(hd_piece_send(piece, stream, NULL, NULL, NULL, &error), HD_OK);
     EXPECT_TEXT(error.text, "");
-    rig_settle(rig);
+    fixture_settle(fixture);
 }
 
 static void expect_get(hd_piece *piece, const char *path, const char *json)
@@ -210,33 +214,33 @@ static void expect_get(hd_piece *piece, const char *path, const char *json)
 }
 
 /* What a document of another space is. */
-static void expect_there(struct rig *rig,
+static void expect_there(struct fixture *fixture,
                          const char *space,
                          const char *document,
                          const char *json)
 {
     hd_cell *cell = NULL;
     const hd_address address = {.space = space, .document = document};
-    EXPECT_INT(hd_cell_new_at(rig->runtime, &address, &cell, NULL), HD_OK);
+    EXPECT_INT(hd_cell_new_at(fixture->runtime, &address, &cell, NULL), HD_OK);
     expect_json(cell, json);
     hd_cell_free(cell);
 }
 
 TEST(a_child_in_another_space_is_read_and_sent_to)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct world world;
-    rig_open(&rig, NULL, 1);
+    fixture_open(&fixture, NULL, 1);
     world_begin(&world);
-    hd_piece *piece = start(&rig, world.parent);
+    hd_piece *piece = start(&fixture, world.parent);
     expect_get(piece, "/kid/base", "7");
-    send(&rig, piece, "kick");
+    send(&fixture, piece, "kick");
     EXPECT_EQ(world.bumps, 1);
     expect_get(piece, "/kid/n", "1");
-    expect_there(&rig, "team", "piece:board~kid/n", "1");
-    EXPECT_EQ(rig.reports, 0);
+    expect_there(&fixture, "team", "piece:board~kid/n", "1");
+    EXPECT_EQ(fixture.reports, 0);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     world_end(&world);
 }
 
@@ -244,117 +248,117 @@ TEST(a_child_in_another_file_goes_on_after_a_restart)
 {
     char folder[256];
     kit_folder_new(folder, sizeof folder);
-    struct rig rig;
+    struct fixture fixture;
     struct world world;
-    rig_open(&rig, folder, 1);
+    fixture_open(&fixture, folder, 1);
     world_begin(&world);
-    hd_piece *piece = start(&rig, world.parent);
-    send(&rig, piece, "kick");
+    hd_piece *piece = start(&fixture, world.parent);
+    send(&fixture, piece, "kick");
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
 
-    rig_open(&rig, folder, 2);
-    piece = start(&rig, world.parent);
+    fixture_open(&fixture, folder, 2);
+    piece = start(&fixture, world.parent);
     expect_get(piece, "/kid/n", "1");
-    send(&rig, piece, "kick");
+    send(&fixture, piece, "kick");
     expect_get(piece, "/kid/n", "2");
     hd_error error;
     EXPECT_INT(hd_piece_remove(piece, &error), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     hd_cell *gone = NULL;
     hd_value *value = NULL;
     const hd_address address = {.space = "team",
                                 .document = "piece:board~kid/n"};
-    EXPECT_INT(hd_cell_new_at(rig.runtime, &address, &gone, NULL), HD_OK);
+    EXPECT_INT(hd_cell_new_at(fixture.runtime, &address, &gone, NULL), HD_OK);
     EXPECT_INT(hd_cell_get(gone, &value, NULL), HD_NOT_FOUND);
     hd_cell_free(gone);
-    EXPECT_EQ(rig.reports, 0);
+    EXPECT_EQ(fixture.reports, 0);
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     world_end(&world);
     kit_folder_remove(folder);
 }
 
 TEST(a_handler_launches_in_another_space)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct world world;
-    rig_open(&rig, NULL, 1);
+    fixture_open(&fixture, NULL, 1);
     world_begin(&world);
-    hd_piece *piece = start(&rig, world.parent);
+    hd_piece *piece = start(&fixture, world.parent);
     world.space = "notes";
     world.launched = "one";
-    send(&rig, piece, "launch");
+    send(&fixture, piece, "launch");
     expect_get(piece, "/last/n", "0");
-    expect_there(&rig, "notes", "piece:one/n", "0");
-    send(&rig, piece, "launch");
+    expect_there(&fixture, "notes", "piece:one/n", "0");
+    send(&fixture, piece, "launch");
     EXPECT_TEXT(world.refused.text,
                 "a piece named 'one' already exists in the space 'notes': "
                 "launch it with another name");
-    EXPECT_EQ(rig.reports, 1);
+    EXPECT_EQ(fixture.reports, 1);
     world.space = NULL;
     world.launched = "two";
-    send(&rig, piece, "launch");
-    expect_there(&rig, "main", "piece:two/n", "0");
+    send(&fixture, piece, "launch");
+    expect_there(&fixture, "main", "piece:two/n", "0");
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     world_end(&world);
 }
 
 TEST(a_child_that_cannot_be_started_is_reported)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct world world;
-    rig_open(&rig, NULL, 1);
+    fixture_open(&fixture, NULL, 1);
     world_begin(&world);
     hd_error error;
-    EXPECT_INT(hd_runtime_open_space(rig.runtime, "team", &error), HD_OK);
+    EXPECT_INT(hd_runtime_open_space(fixture.runtime, "team", &error), HD_OK);
     const hd_piece_options there = {.space = "team"};
     hd_piece *other = NULL;
-    EXPECT_INT(hd_piece_start(rig.runtime,
+    EXPECT_INT(hd_piece_start(fixture.runtime,
                               world.counter,
                               "board~kid",
                               &there,
                               &other,
                               &error),
                HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(hd_piece_stop(other, &error), HD_OK);
-    hd_piece *piece = start(&rig, world.parent);
-    EXPECT_EQ(rig.reports, 1);
-    EXPECT_INT(rig.reported.status, HD_ARGUMENT);
-    EXPECT_TEXT(rig.reported.address, "board~kid");
-    EXPECT_TEXT(rig.reported.text,
+    hd_piece *piece = start(&fixture, world.parent);
+    EXPECT_EQ(fixture.reports, 1);
+    EXPECT_INT(fixture.reported.status, HD_ARGUMENT);
+    EXPECT_TEXT(fixture.reported.address, "board~kid");
+    EXPECT_TEXT(fixture.reported.text,
                 "the space 'team' has a piece 'board~kid' that is not the "
                 "child of 'board': give the child another name");
     hd_piece_free(piece);
     hd_piece_free(other);
-    rig_close(&rig);
+    fixture_close(&fixture);
     world_end(&world);
 }
 
 TEST(a_space_with_a_name_that_none_can_have_fails_the_build)
 {
-    struct rig rig;
+    struct fixture fixture;
     struct world world;
-    rig_open(&rig, NULL, 1);
+    fixture_open(&fixture, NULL, 1);
     world_begin(&world);
     world.space = "a/b";
     hd_piece *piece = NULL;
     hd_error error;
-    EXPECT_INT(hd_piece_start(rig.runtime,
+    EXPECT_INT(hd_piece_start(fixture.runtime,
                               world.parent,
                               "board",
                               NULL,
                               &piece,
                               &error),
                HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     hd_piece_state state = HD_PIECE_RUNNING;
     EXPECT_INT(hd_piece_look(piece, &state, &error), HD_OK);
     EXPECT_INT(state, HD_PIECE_FAILED);
     EXPECT_CONTAINS(world.refused.text, "the name of a space must not be");
     hd_piece_free(piece);
-    rig_close(&rig);
+    fixture_close(&fixture);
     world_end(&world);
 }

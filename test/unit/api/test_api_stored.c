@@ -1,25 +1,29 @@
 /* What the store keeps until it is handled, through the public header: ids of
  * timers, events of effects. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
-static void set_timer(struct rig *rig, const char *stream, const char *id)
+static void set_timer(struct fixture *fixture,
+                      const char *stream,
+                      const char *id)
 {
     const hd_timer_options far = {.after_ms = 86400000};
     const hd_send_options options = {.id = id, .timer = &far};
-    hd_cell *cell = cell_of(rig, stream, NULL);
+    hd_cell *cell = cell_of(fixture, stream, NULL);
     EXPECT_INT(hd_cell_send(cell, NULL, &options, NULL, NULL), HD_OK);
     hd_cell_free(cell);
-    rig_settle(rig);
+    fixture_settle(fixture);
 }
 
-static bool cancel_timer(struct rig *rig, const char *stream, const char *id)
+static bool cancel_timer(struct fixture *fixture,
+                         const char *stream,
+                         const char *id)
 {
     bool cancelled = false;
-    hd_cell *cell = cell_of(rig, stream, NULL);
+    hd_cell *cell = cell_of(fixture, stream, NULL);
     EXPECT_INT(hd_cell_cancel(cell, id, &cancelled, NULL), HD_OK);
     hd_cell_free(cell);
-    rig_settle(rig);
+    fixture_settle(fixture);
     return cancelled;
 }
 
@@ -27,15 +31,15 @@ TEST(an_id_names_a_timer_of_its_stream)
 {
     char folder[256];
     kit_folder_new(folder, sizeof folder);
-    struct rig rig;
-    rig_open(&rig, folder, 1);
-    set_timer(&rig, "piece:kettle/tea", "x");
-    set_timer(&rig, "piece:kettle/egg", "x");
-    EXPECT(cancel_timer(&rig, "piece:kettle/egg", "x"));
-    EXPECT(!cancel_timer(&rig, "piece:kettle/egg", "x"));
-    EXPECT(cancel_timer(&rig, "piece:kettle/tea", "x"));
-    EXPECT(!cancel_timer(&rig, "piece:kettle/tea", "x"));
-    rig_close(&rig);
+    struct fixture fixture;
+    fixture_open(&fixture, folder, 1);
+    set_timer(&fixture, "piece:kettle/tea", "x");
+    set_timer(&fixture, "piece:kettle/egg", "x");
+    EXPECT(cancel_timer(&fixture, "piece:kettle/egg", "x"));
+    EXPECT(!cancel_timer(&fixture, "piece:kettle/egg", "x"));
+    EXPECT(cancel_timer(&fixture, "piece:kettle/tea", "x"));
+    EXPECT(!cancel_timer(&fixture, "piece:kettle/tea", "x"));
+    fixture_close(&fixture);
     kit_folder_remove(folder);
 }
 
@@ -45,19 +49,19 @@ struct shop {
     hd_cell *log;
 };
 
-static void shop_open(struct shop *shop, struct rig *rig)
+static void shop_open(struct shop *shop, struct fixture *fixture)
 {
-    shop->order = cell_of(rig, "order", NULL);
-    shop->stream = cell_of(rig, "take", NULL);
-    shop->log = cell_of(rig, "log", NULL);
+    shop->order = cell_of(fixture, "order", NULL);
+    shop->stream = cell_of(fixture, "take", NULL);
+    shop->log = cell_of(fixture, "log", NULL);
 }
 
-static void shop_close(struct shop *shop, struct rig *rig)
+static void shop_close(struct shop *shop, struct fixture *fixture)
 {
     hd_cell_free(shop->order);
     hd_cell_free(shop->stream);
     hd_cell_free(shop->log);
-    rig_close(rig);
+    fixture_close(fixture);
 }
 
 static hd_status ship(hd_run *run, void *context)
@@ -89,25 +93,25 @@ TEST(what_an_effect_sends_outlives_its_runtime)
 {
     char folder[256];
     kit_folder_new(folder, sizeof folder);
-    struct rig rig;
+    struct fixture fixture;
     struct shop shop;
-    rig_open(&rig, folder, 1);
-    shop_open(&shop, &rig);
+    fixture_open(&fixture, folder, 1);
+    shop_open(&shop, &fixture);
     set_json(shop.log, "[]");
     set_json(shop.order, "7");
     const hd_node_options effect = {.run = ship, .context = &shop};
-    EXPECT_INT(hd_effect_new(rig.runtime, &effect, NULL, NULL), HD_OK);
-    rig_settle(&rig); /* nothing handles it here */
-    EXPECT_TEXT(rig.reported.text, "");
-    shop_close(&shop, &rig);
+    EXPECT_INT(hd_effect_new(fixture.runtime, &effect, NULL, NULL), HD_OK);
+    fixture_settle(&fixture); /* nothing handles it here */
+    EXPECT_TEXT(fixture.reported.text, "");
+    shop_close(&shop, &fixture);
 
-    rig_open(&rig, folder, 2);
-    shop_open(&shop, &rig);
+    fixture_open(&fixture, folder, 2);
+    shop_open(&shop, &fixture);
     const hd_handler_options handler = {.run = take, .context = &shop};
     EXPECT_INT(hd_handler_new(shop.stream, &handler, NULL, NULL), HD_OK);
-    rig_settle(&rig);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
+    fixture_settle(&fixture);
     expect_json(shop.log, "[7]");
-    shop_close(&shop, &rig);
+    shop_close(&shop, &fixture);
     kit_folder_remove(folder);
 }

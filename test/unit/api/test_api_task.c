@@ -1,6 +1,6 @@
 /* Tasks through the public header: work of the program that ends later. */
 
-#include "unit/api/rig.h"
+#include "unit/api/fixture.h"
 
 /* A question, and who is to answer it. */
 struct desk {
@@ -117,7 +117,7 @@ static hd_status build(hd_builder *builder, void *context)
 }
 
 struct scene {
-    struct rig rig;
+    struct fixture fixture;
     struct desk *desk;
     hd_pattern *pattern;
     hd_piece *piece;
@@ -129,22 +129,22 @@ static void scene_open(struct scene *scene,
                        const char *folder,
                        unsigned number)
 {
-    rig_open(&scene->rig, folder, number);
+    fixture_open(&scene->fixture, folder, number);
     scene->desk = desk;
-    desk->runtime = scene->rig.runtime;
+    desk->runtime = scene->fixture.runtime;
     hd_error error;
     EXPECT_INT(
         hd_pattern_new("desk", "1", build, desk, NULL, &scene->pattern, &error),
         HD_OK);
-    EXPECT_INT(hd_piece_start(scene->rig.runtime,
+    EXPECT_INT(hd_piece_start(scene->fixture.runtime,
                               scene->pattern,
                               "desk",
                               NULL,
                               &scene->piece,
                               &error),
                HD_OK);
-    rig_settle(&scene->rig);
-    scene->question = cell_of(&scene->rig, "piece:desk/question", NULL);
+    fixture_settle(&scene->fixture);
+    scene->question = cell_of(&scene->fixture, "piece:desk/question", NULL);
 }
 
 static void scene_close(struct scene *scene)
@@ -152,13 +152,13 @@ static void scene_close(struct scene *scene)
     hd_cell_free(scene->question);
     hd_piece_free(scene->piece);
     hd_pattern_free(scene->pattern);
-    rig_close(&scene->rig);
+    fixture_close(&scene->fixture);
 }
 
 static void ask(struct scene *scene, const char *json)
 {
     set_json(scene->question, json);
-    rig_settle(&scene->rig);
+    fixture_settle(&scene->fixture);
 }
 
 /* A field of the answer; NULL: there is none. */
@@ -167,7 +167,7 @@ static void expect_answer(struct scene *scene,
                           const char *json)
 {
     hd_value *value = NULL;
-    rig_settle(&scene->rig);
+    fixture_settle(&scene->fixture);
     EXPECT_INT(hd_piece_get(scene->piece, field, &value, NULL),
                json != NULL ? HD_OK : HD_NOT_FOUND);
     expect_value(value, json);
@@ -205,8 +205,9 @@ TEST(a_task_is_begun_and_ends_later)
 static void begin_again(struct scene *scene, unsigned started)
 {
     for (unsigned i = 0; i < 100 && scene->desk->started < started; i++) {
-        scene->rig.now++;
-        EXPECT_INT(hd_runtime_step(scene->rig.runtime, HD_NOW, NULL), HD_OK);
+        scene->fixture.now++;
+        EXPECT_INT(hd_runtime_step(scene->fixture.runtime, HD_NOW, NULL),
+                   HD_OK);
     }
 }
 
@@ -326,7 +327,7 @@ TEST(a_task_does_not_end_inside_a_run)
     hd_node *node = NULL;
     EXPECT_INT(hd_piece_node(scene.piece, "look", &node, NULL), HD_OK);
     EXPECT_INT(hd_node_invalidate(node), HD_OK);
-    rig_settle(&scene.rig);
+    fixture_settle(&scene.fixture);
     EXPECT_INT(desk.in_here, HD_MISUSE);
     hd_node_free(node);
     desk.tries = false;
@@ -345,7 +346,7 @@ TEST(what_is_pending_is_begun_again_and_what_is_done_stays)
     scene_open(&scene, &desk, folder, 1);
     ask(&scene, "1");
     EXPECT_EQ(desk.started, 1);
-    EXPECT_INT(hd_runtime_close(scene.rig.runtime, HD_NEVER, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_close(scene.fixture.runtime, HD_NEVER, NULL), HD_OK);
     EXPECT_EQ(desk.cancelled, 1);
     EXPECT_EQ(desk.released, 1);
     EXPECT_INT(hd_task_finish(desk.task, NULL, NULL), HD_CLOSED);
@@ -357,14 +358,14 @@ TEST(what_is_pending_is_begun_again_and_what_is_done_stays)
 
     desk = (struct desk){0};
     scene_open(&scene, &desk, folder, 2);
-    rig_settle(&scene.rig);
+    fixture_settle(&scene.fixture);
     EXPECT_EQ(desk.started, 1);
     hd_value *value = value_of("7");
     EXPECT_INT(hd_task_finish(desk.task, value, NULL), HD_OK);
     hd_value_unref(value);
     hd_task_free(desk.task);
     expect_answer(&scene, "/answer/value", "7");
-    EXPECT_INT(hd_runtime_close(scene.rig.runtime, HD_NEVER, NULL), HD_OK);
+    EXPECT_INT(hd_runtime_close(scene.fixture.runtime, HD_NEVER, NULL), HD_OK);
     scene_close(&scene);
 
     desk = (struct desk){0};
@@ -389,11 +390,11 @@ TEST(a_task_does_not_end_in_a_callback_of_something_else)
     struct desk desk = {0};
     scene_open(&scene, &desk, NULL, 1);
     ask(&scene, "1");
-    hd_cell *stream = cell_of(&scene.rig, "nobody", NULL);
+    hd_cell *stream = cell_of(&scene.fixture, "nobody", NULL);
     const hd_send_options options = {.done = on_done, .context = &desk};
     hd_ticket *ticket = NULL;
     EXPECT_INT(hd_cell_send(stream, NULL, &options, &ticket, NULL), HD_OK);
-    rig_settle(&scene.rig);
+    fixture_settle(&scene.fixture);
     EXPECT_INT(desk.in_here, HD_MISUSE);
     EXPECT_INT(hd_task_finish(desk.task, NULL, NULL), HD_OK);
     hd_task_free(desk.task);
@@ -429,9 +430,9 @@ static hd_status build_quiet(hd_builder *builder, void *context)
 
 TEST(a_sink_of_a_task_without_input_sees_once_that_it_is_idle)
 {
-    struct rig rig;
-    rig_open(&rig, NULL, 1);
-    struct desk desk = {.runtime = rig.runtime};
+    struct fixture fixture;
+    fixture_open(&fixture, NULL, 1);
+    struct desk desk = {.runtime = fixture.runtime};
     hd_pattern *pattern = NULL;
     hd_piece *piece = NULL;
     hd_cell *output = NULL;
@@ -439,16 +440,17 @@ TEST(a_sink_of_a_task_without_input_sees_once_that_it_is_idle)
     EXPECT_INT(
         hd_pattern_new("desk", "1", build_quiet, &desk, NULL, &pattern, NULL),
         HD_OK);
-    EXPECT_INT(hd_piece_start(rig.runtime, pattern, "desk", NULL, &piece, NULL),
-               HD_OK);
-    rig_settle(&rig);
+    EXPECT_INT(
+        hd_piece_start(fixture.runtime, pattern, "desk", NULL, &piece, NULL),
+        HD_OK);
+    fixture_settle(&fixture);
     EXPECT_INT(hd_piece_cell(piece, "/answer", &output, NULL), HD_OK);
     EXPECT_INT(hd_sink_new(output, note_sight, &seen, NULL, NULL), HD_OK);
-    rig_settle(&rig);
+    fixture_settle(&fixture);
     EXPECT_INT(seen, 1);
     EXPECT_INT(desk.started, 0);
     hd_cell_free(output);
     hd_piece_free(piece);
     hd_pattern_free(pattern);
-    rig_close(&rig);
+    fixture_close(&fixture);
 }

@@ -371,8 +371,8 @@ PROPERTY(allocations_stay_intact_until_they_are_forgotten, 40)
     arena_release(&arena);
 }
 
-/* A3: rounds with any sizes, alignments and rewinds; the same seed is the same
- * round. */
+/* arena-3: rounds with any sizes, alignments and rewinds; the same seed is the
+ * same round. */
 static void run_round(struct arena *arena, struct random random)
 {
     static struct model model;

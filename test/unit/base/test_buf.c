@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "lib/test.h"
 
-/* B1 and B2. */
+/* buf-1 and buf-2. */
 static bool is_sound(const struct buf *buf)
 {
     if (buf->at == NULL) {

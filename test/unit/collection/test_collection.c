@@ -23,7 +23,7 @@ enum {
 };
 
 struct world {
-    struct stage stage;
+    struct fixture fixture;
     struct collections collections;
     struct collection *collection;
     VEC(struct value) rows; /* the model: in no order */
@@ -32,17 +32,17 @@ struct world {
 static void world_open(struct world *world, const char *definition)
 {
     *world = (struct world){0};
-    stage_open_local(&world->stage);
-    struct place *root = stage_place(&world->stage, "people");
+    fixture_open_local(&world->fixture);
+    struct place *root = fixture_place(&world->fixture, "people");
     world->collection = collections_of(&world->collections, root);
     world->collection->entries_max = ENTRIES_MAX;
     place_unref(root);
     const struct value value = from_quoted(definition);
-    struct transaction *transaction = stage_begin(&world->stage);
+    struct transaction *transaction = fixture_begin(&world->fixture);
     struct err_detail detail = {0};
     EXPECT(collection_create(world->collection, transaction, value, &detail) ==
            ERR_OK);
-    EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
+    EXPECT(fixture_end(&world->fixture, transaction) == ERR_OK);
     value_unref(value);
 }
 
@@ -53,7 +53,7 @@ static void world_close(struct world *world)
     }
     vec_release(&world->rows);
     collections_release(&world->collections);
-    stage_close(&world->stage);
+    fixture_close(&world->fixture);
 }
 
 static const char definition[] = "{'key':'id','index':{'by':['age','name']}}";
@@ -358,7 +358,7 @@ PROPERTY(ranges_are_those_of_a_sorted_array, 60)
     struct world world;
     world_open(&world, definition);
     for (unsigned i = 0; i < STEPS;) {
-        struct transaction *transaction = stage_begin(&world.stage);
+        struct transaction *transaction = fixture_begin(&world.fixture);
         const struct collection_access access = {.transaction = transaction};
         for (uint64_t left = 1 + random_below(random, 20); left > 0; left--) {
             i++;
@@ -368,7 +368,7 @@ PROPERTY(ranges_are_those_of_a_sorted_array, 60)
                 write_one(&world, &access, random);
             }
         }
-        EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
+        EXPECT(fixture_end(&world.fixture, transaction) == ERR_OK);
     }
     world_close(&world);
 }
@@ -380,7 +380,7 @@ static void walk_pages(struct world *world, bool reverse, struct random *random)
     struct value after = VALUE_NONE;
     size_t seen = 0;
     for (bool more = true; more;) {
-        struct transaction *transaction = stage_begin(&world->stage);
+        struct transaction *transaction = fixture_begin(&world->fixture);
         const struct collection_access access = {.transaction = transaction};
         const struct collection_range range = {
             .index = index,
@@ -409,7 +409,7 @@ static void walk_pages(struct world *world, bool reverse, struct random *random)
                     &detail) == ERR_OK);
         }
         pages_found_release(&found);
-        EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
+        EXPECT(fixture_end(&world->fixture, transaction) == ERR_OK);
     }
     EXPECT_EQ(seen, world->rows.count);
     value_unref(after);
@@ -419,12 +419,12 @@ PROPERTY(paging_by_index_meets_each_row_once, 20)
 {
     struct world world;
     world_open(&world, definition);
-    struct transaction *transaction = stage_begin(&world.stage);
+    struct transaction *transaction = fixture_begin(&world.fixture);
     const struct collection_access access = {.transaction = transaction};
     for (unsigned i = 0; i < KEYS; i++) {
         write_one(&world, &access, random);
     }
-    EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
+    EXPECT(fixture_end(&world.fixture, transaction) == ERR_OK);
     walk_pages(&world, false, random);
     walk_pages(&world, true, random);
     world_close(&world);
@@ -457,7 +457,7 @@ static void expect_refused(struct world *world,
                            const char *row,
                            const char *sentence)
 {
-    struct transaction *transaction = stage_begin(&world->stage);
+    struct transaction *transaction = fixture_begin(&world->fixture);
     const struct collection_access access = {.transaction = transaction};
     const struct value value = from_quoted(row);
     struct err_detail detail = {0};
@@ -465,8 +465,8 @@ static void expect_refused(struct world *world,
            ERR_OK);
     EXPECT_TEXT(detail.text, sentence);
     value_unref(value);
-    EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
-    EXPECT_TEXT(stage_see(&world->stage, "people//row/a"), "()");
+    EXPECT(fixture_end(&world->fixture, transaction) == ERR_OK);
+    EXPECT_TEXT(fixture_see(&world->fixture, "people//row/a"), "()");
 }
 
 TEST(a_row_that_cannot_be_one_is_refused)
@@ -501,20 +501,20 @@ TEST(a_write_to_the_document_of_a_row_keeps_the_orderings)
 {
     struct world world;
     world_open(&world, definition);
-    struct transaction *transaction = stage_begin(&world.stage);
+    struct transaction *transaction = fixture_begin(&world.fixture);
     const struct collection_access access = {.transaction = transaction};
     const struct value row = from_quoted("{'id':'a','age':1}");
     struct err_detail detail = {0};
     EXPECT(collection_insert(world.collection, &access, row, &detail) ==
            ERR_OK);
-    struct place *age = stage_place(&world.stage, "people//row/a.age");
+    struct place *age = fixture_place(&world.fixture, "people//row/a.age");
     EXPECT(collection_write(world.collection,
                             &access,
                             age,
                             WRITE_INCREMENT,
                             value_int(41),
                             &detail) == ERR_OK);
-    struct place *key = stage_place(&world.stage, "people//row/a.id");
+    struct place *key = fixture_place(&world.fixture, "people//row/a.id");
     EXPECT(collection_write(world.collection,
                             &access,
                             key,
@@ -537,8 +537,8 @@ TEST(a_write_to_the_document_of_a_row_keeps_the_orderings)
     place_unref(age);
     place_unref(key);
     value_unref(row);
-    EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
-    EXPECT_TEXT(stage_see(&world.stage, "people//row/a"),
+    EXPECT(fixture_end(&world.fixture, transaction) == ERR_OK);
+    EXPECT_TEXT(fixture_see(&world.fixture, "people//row/a"),
                 "{'age':42,'id':'a'}");
     world_close(&world);
 }
@@ -551,21 +551,21 @@ TEST(an_index_that_is_new_is_filled)
     struct random random;
     random_init(&random, 1);
     world_open(&world, "{'key':'id'}");
-    struct transaction *transaction = stage_begin(&world.stage);
+    struct transaction *transaction = fixture_begin(&world.fixture);
     const struct collection_access access = {.transaction = transaction};
     for (unsigned i = 0; i < KEYS; i++) {
         write_one(&world, &access, &random);
     }
-    EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
-    transaction = stage_begin(&world.stage);
+    EXPECT(fixture_end(&world.fixture, transaction) == ERR_OK);
+    transaction = fixture_begin(&world.fixture);
     const struct value now = from_quoted(definition);
     struct err_detail detail = {0};
     EXPECT(collection_redefine(world.collection, transaction, now, &detail) ==
            ERR_OK);
-    EXPECT(stage_end(&world.stage, transaction) == ERR_OK);
+    EXPECT(fixture_end(&world.fixture, transaction) == ERR_OK);
     value_unref(now);
     walk_pages(&world, false, &random);
-    transaction = stage_begin(&world.stage);
+    transaction = fixture_begin(&world.fixture);
     const struct value other = from_quoted("{'key':'name'}");
     EXPECT(collection_redefine(world.collection, transaction, other, &detail) ==
            ERR_ARGUMENT);
@@ -620,7 +620,7 @@ TEST(definitions_are_bounded)
 static enum err put_long(struct world *world, size_t key, size_t age)
 {
     struct buf text = {0};
-    struct transaction *transaction = stage_begin(&world->stage);
+    struct transaction *transaction = fixture_begin(&world->fixture);
     const struct collection_access access = {.transaction = transaction};
     while (text.length < key || text.length < age) {
         buf_append_char(&text, '!');
@@ -631,7 +631,7 @@ static enum err put_long(struct world *world, size_t key, size_t age)
     struct err_detail detail = {0};
     const enum err err =
         collection_put(world->collection, &access, row, &detail);
-    EXPECT(stage_end(&world->stage, transaction) == ERR_OK);
+    EXPECT(fixture_end(&world->fixture, transaction) == ERR_OK);
     value_unref(row);
     buf_release(&text);
     return err;

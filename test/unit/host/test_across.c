@@ -9,7 +9,7 @@
 #include "lib/test.h"
 #include "sched/persistence.h"
 #include "sched/runner.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 #include "value/object.h"
 
 enum {
@@ -111,7 +111,7 @@ static void add_step(struct host_of *host,
         .output_count = 1,
         .identity = &identity,
     };
-    (void)scheduler_register(live_runtime(host->live)->sched, &spec);
+    (void)sched_register(live_runtime(host->live)->sched, &spec);
 }
 
 /* n0 -> n1 -> ... -> n49 -> odd, of which the last seldom changes. */
@@ -131,7 +131,7 @@ static void add_nodes(struct host_of *host)
         .run = look,
         .ctx = host,
     };
-    (void)scheduler_register(live_runtime(host->live)->sched, &spec);
+    (void)sched_register(live_runtime(host->live)->sched, &spec);
 }
 
 static void take_up(struct host_of *host)
@@ -160,7 +160,7 @@ static const struct sched_counters *counters(const struct host_of *host)
 
 static bool is_settled(struct live *live)
 {
-    return scheduler_is_settled(live_runtime(live)->sched) &&
+    return sched_is_settled(live_runtime(live)->sched) &&
            live_outstanding(live) == 0;
 }
 

@@ -27,8 +27,8 @@ struct scene {
     } nodes[NODES];
     void (*during)(struct scene *scene); /* called by one of the runs */
     unsigned runs;
-    unsigned looks; /* that came to an end */
-    size_t flights; /* the most there were */
+    unsigned looks;  /* that came to an end */
+    size_t inflight; /* the most there were */
     int64_t sum;
 };
 
@@ -42,8 +42,8 @@ static enum run_result run_one(struct run *run, void *ctx)
     }
     value_unref(value);
     scene->runs++;
-    if (scene->sched->flights > scene->flights) {
-        scene->flights = scene->sched->flights;
+    if (scene->sched->inflight > scene->inflight) {
+        scene->inflight = scene->sched->inflight;
     }
     if (scene->runs == STOPS_AT && scene->during != NULL) {
         scene->during(scene);
@@ -96,7 +96,7 @@ static void scene_begin(struct scene *scene, struct site *site)
             .outputs = &scene->outputs[i],
             .output_count = 1,
         };
-        (void)scheduler_register(scene->sched, &spec);
+        (void)sched_register(scene->sched, &spec);
     }
     site_settle(scene->live);
     EXPECT_EQ(scene->runs, 0);
@@ -105,7 +105,7 @@ static void scene_begin(struct scene *scene, struct site *site)
         .run = run_all,
         .ctx = scene,
     };
-    (void)scheduler_register(scene->sched, &spec);
+    (void)sched_register(scene->sched, &spec);
 }
 
 static void scene_end(struct scene *scene, struct site *site)
@@ -132,7 +132,7 @@ TEST(p6_a_read_that_makes_thousands_run_has_a_bounded_number_in_flight)
     scene_begin(&scene, &site);
     site_settle(scene.live);
     expect_all(&scene);
-    EXPECT(scene.flights <= SCHED_BURST_MAX);
+    EXPECT(scene.inflight <= SCHED_BURST_MAX);
     scene_end(&scene, &site);
 }
 

@@ -15,23 +15,23 @@
 
 TEST(a_session_without_a_name_gets_one)
 {
-    struct hub_stage stage;
-    hub_stage_begin(&stage, NULL, false, false);
-    raw_open(&stage.peers[0], NULL);
-    raw_open(&stage.peers[1], NULL);
-    EXPECT_CONTAINS(heard(&stage.peers[0]), "opened s-");
-    EXPECT_CONTAINS(heard(&stage.peers[1]), "opened s-");
-    EXPECT(strcmp(stage.peers[0].id, stage.peers[1].id) != 0);
-    EXPECT_EQ(stage.hub.sessions.count, 2);
-    hub_stage_end(&stage);
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, NULL, false, false);
+    raw_open(&fixture.peers[0], NULL);
+    raw_open(&fixture.peers[1], NULL);
+    EXPECT_CONTAINS(heard(&fixture.peers[0]), "opened s-");
+    EXPECT_CONTAINS(heard(&fixture.peers[1]), "opened s-");
+    EXPECT(strcmp(fixture.peers[0].id, fixture.peers[1].id) != 0);
+    EXPECT_EQ(fixture.hub.sessions.count, 2);
+    hub_fixture_end(&fixture);
 }
 
 TEST(a_session_moves_to_its_new_peer)
 {
-    struct hub_stage stage;
-    hub_stage_watching(&stage, "A");
-    struct raw *old = &stage.peers[0];
-    struct raw *new = &stage.peers[2];
+    struct hub_fixture fixture;
+    hub_fixture_watching(&fixture, "A");
+    struct raw *old = &fixture.peers[0];
+    struct raw *new = &fixture.peers[2];
     raw_open(new, "s1");
     EXPECT_TEXT(heard(old), "revoked taken-over");
     EXPECT_TEXT(heard(new), "opened s1 resumed seq=0; sync 0-0 A@0=-");
@@ -39,41 +39,41 @@ TEST(a_session_moves_to_its_new_peer)
     raw_commit(old, "s1 1 | set A 7");
     raw_watch(old, "B");
     EXPECT_TEXT(heard(old), "");
-    EXPECT_TEXT(kit_read(&stage.kit, "A"), "(absent)");
+    EXPECT_TEXT(kit_read(&fixture.kit, "A"), "(absent)");
     raw_detach(old);
     raw_commit(new, "s1 1 | set A 1");
     EXPECT_TEXT(heard(new), "verdicts 1@1");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 TEST(a_session_belongs_to_its_principal)
 {
-    struct hub_stage stage;
-    hub_stage_begin(&stage, NULL, false, false);
-    stage.peers[0].principal = "alice";
-    stage.peers[1].principal = "bob";
-    raw_open(&stage.peers[0], "s1");
-    raw_open(&stage.peers[1], "s1");
-    raw_open(&stage.peers[2], "s1");
-    EXPECT_TEXT(heard(&stage.peers[0]), "opened s1 seq=0");
-    EXPECT_TEXT(heard(&stage.peers[1]), "revoked unauthorized");
-    EXPECT_TEXT(heard(&stage.peers[2]), "revoked unauthorized");
-    raw_commit(&stage.peers[0], "s1 1 | set A 1");
-    EXPECT_TEXT(heard(&stage.peers[0]), "verdicts 1@1");
-    hub_stage_end(&stage);
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, NULL, false, false);
+    fixture.peers[0].principal = "alice";
+    fixture.peers[1].principal = "bob";
+    raw_open(&fixture.peers[0], "s1");
+    raw_open(&fixture.peers[1], "s1");
+    raw_open(&fixture.peers[2], "s1");
+    EXPECT_TEXT(heard(&fixture.peers[0]), "opened s1 seq=0");
+    EXPECT_TEXT(heard(&fixture.peers[1]), "revoked unauthorized");
+    EXPECT_TEXT(heard(&fixture.peers[2]), "revoked unauthorized");
+    raw_commit(&fixture.peers[0], "s1 1 | set A 1");
+    EXPECT_TEXT(heard(&fixture.peers[0]), "verdicts 1@1");
+    hub_fixture_end(&fixture);
 }
 
 TEST(who_comes_back_is_told_what_it_has_not_seen)
 {
-    struct hub_stage stage;
-    hub_stage_watching(&stage, "A B C");
-    struct raw *raw = &stage.peers[0];
-    raw_commit(&stage.peers[1], "s2 1 | set A 1");
+    struct hub_fixture fixture;
+    hub_fixture_watching(&fixture, "A B C");
+    struct raw *raw = &fixture.peers[0];
+    raw_commit(&fixture.peers[1], "s2 1 | set A 1");
     raw_commit(raw, "s1 1 | set B 1");
-    hub_flush(&stage.hub);
+    hub_flush(&fixture.hub);
     EXPECT_EQ(raw->seen, 2);
     raw_detach(raw);
-    raw_commit(&stage.peers[1], "s2 2 | set A 3");
+    raw_commit(&fixture.peers[1], "s2 2 | set A 3");
     (void)heard(raw);
     raw_open(raw, "s1");
     EXPECT_TEXT(heard(raw),
@@ -81,24 +81,24 @@ TEST(who_comes_back_is_told_what_it_has_not_seen)
                 "sync 2-3 marker=1 A@3={'value':3}");
     /* A replay is answered as before. */
     raw_commit(raw, "s1 1 | set B 1");
-    hub_flush(&stage.hub);
+    hub_flush(&fixture.hub);
     EXPECT_TEXT(heard(raw), "verdicts 1@2; sync 3-3 marker=1");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 TEST(what_was_sent_but_not_seen_is_sent_again_whole)
 {
-    struct hub_stage stage;
-    hub_stage_watching(&stage, "A B");
-    struct raw *raw = &stage.peers[0];
+    struct hub_fixture fixture;
+    hub_fixture_watching(&fixture, "A B");
+    struct raw *raw = &fixture.peers[0];
     raw_commit(raw, "s1 1 | set A {'x':1}");
-    hub_flush(&stage.hub);
+    hub_flush(&fixture.hub);
     const uint64_t seen = raw->seen;
     /* Its own, and somebody else's: the frames are lost with the connection,
      * and so is the verdict. */
     raw_commit(raw, "s1 2 | replace A.x 2");
-    raw_commit(&stage.peers[1], "s2 1 | set B 1");
-    hub_flush(&stage.hub);
+    raw_commit(&fixture.peers[1], "s2 1 | set B 1");
+    hub_flush(&fixture.hub);
     (void)heard(raw);
     raw->seen = seen;
     raw_open(raw, "s1");
@@ -107,18 +107,18 @@ TEST(what_was_sent_but_not_seen_is_sent_again_whole)
                 "sync 1-3 marker=2 A@2={'value':{'x':2}} B@3={'value':1}");
     /* And from here on it is held. */
     raw_commit(raw, "s1 3 | replace A.x 3");
-    hub_flush(&stage.hub);
+    hub_flush(&fixture.hub);
     EXPECT_TEXT(heard(raw), "verdicts 3@4; sync 3-4 marker=3");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 TEST(the_answer_to_a_watch_that_may_be_lost_is_sent_again)
 {
-    struct hub_stage stage;
-    hub_stage_watching(&stage, "A");
-    struct raw *raw = &stage.peers[0];
-    raw_commit(&stage.peers[1], "s2 1 | set A 1 | set B 1");
-    hub_flush(&stage.hub);
+    struct hub_fixture fixture;
+    hub_fixture_watching(&fixture, "A");
+    struct raw *raw = &fixture.peers[0];
+    raw_commit(&fixture.peers[1], "s2 1 | set A 1 | set B 1");
+    hub_flush(&fixture.hub);
     EXPECT_EQ(raw->seen, 1);
     raw_watch(raw, "B"); /* the answer is lost */
     (void)heard(raw);
@@ -126,21 +126,21 @@ TEST(the_answer_to_a_watch_that_may_be_lost_is_sent_again)
     EXPECT_TEXT(heard(raw),
                 "opened s1 resumed seq=1; sync 1-1 B@1={'value':1}");
     /* A later frame proves that it came. */
-    raw_commit(&stage.peers[1], "s2 2 | set A 2");
-    hub_flush(&stage.hub);
+    raw_commit(&fixture.peers[1], "s2 2 | set A 2");
+    hub_flush(&fixture.hub);
     (void)heard(raw);
     raw_open(raw, "s1");
     EXPECT_TEXT(heard(raw), "opened s1 resumed seq=2");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 TEST(a_session_whose_making_nobody_heard_of_is_not_resumed)
 {
-    struct hub_stage stage;
-    hub_stage_watching(&stage, "A");
-    struct raw *raw = &stage.peers[0];
+    struct hub_fixture fixture;
+    hub_fixture_watching(&fixture, "A");
+    struct raw *raw = &fixture.peers[0];
     raw_detach(raw);
-    hub_step(&stage.hub, 1000 + HUB_KEEP_MS);
+    hub_step(&fixture.hub, 1000 + HUB_KEEP_MS);
     /* Made anew, without watches; the answer is lost with the connection. */
     raw_open(raw, "s1");
     EXPECT_TEXT(heard(raw), "opened s1 seq=0");
@@ -150,80 +150,80 @@ TEST(a_session_whose_making_nobody_heard_of_is_not_resumed)
     raw_watch(raw, "A");
     raw_open(raw, "s1");
     EXPECT_CONTAINS(heard(raw), "opened s1 resumed seq=0");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 TEST(a_session_is_kept_for_a_while_and_then_forgotten)
 {
-    struct hub_stage stage;
-    hub_stage_watching(&stage, "A");
-    struct raw *raw = &stage.peers[0];
-    EXPECT_EQ(hub_next_wake(&stage.hub), MONO_NEVER);
+    struct hub_fixture fixture;
+    hub_fixture_watching(&fixture, "A");
+    struct raw *raw = &fixture.peers[0];
+    EXPECT_EQ(hub_next_wake(&fixture.hub), MONO_NEVER);
     raw_detach(raw);
-    EXPECT_EQ(hub_next_wake(&stage.hub), 1000 + HUB_KEEP_MS);
-    hub_step(&stage.hub, 1000 + HUB_KEEP_MS - 1);
-    EXPECT_EQ(stage.hub.sessions.count, 2);
+    EXPECT_EQ(hub_next_wake(&fixture.hub), 1000 + HUB_KEEP_MS);
+    hub_step(&fixture.hub, 1000 + HUB_KEEP_MS - 1);
+    EXPECT_EQ(fixture.hub.sessions.count, 2);
     raw_open(raw, "s1");
     EXPECT_TEXT(heard(raw), "opened s1 resumed seq=0; sync 0-0 A@0=-");
     raw_detach(raw);
-    raw_detach(&stage.peers[1]);
-    hub_step(&stage.hub, 1000 + 2 * HUB_KEEP_MS);
-    EXPECT_EQ(stage.hub.sessions.count, 0);
-    EXPECT_EQ(stage.hub.documents.count, 0);
+    raw_detach(&fixture.peers[1]);
+    hub_step(&fixture.hub, 1000 + 2 * HUB_KEEP_MS);
+    EXPECT_EQ(fixture.hub.sessions.count, 0);
+    EXPECT_EQ(fixture.hub.documents.count, 0);
     raw_open(raw, "s1");
     EXPECT_TEXT(heard(raw), "opened s1 seq=0");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 TEST(a_fault_is_no_verdict_and_breaks_the_connection)
 {
-    struct hub_stage stage;
-    hub_stage_watching(&stage, "A");
-    struct raw *raw = &stage.peers[0];
-    kit_run(&stage.kit,
+    struct hub_fixture fixture;
+    hub_fixture_watching(&fixture, "A");
+    struct raw *raw = &fixture.peers[0];
+    kit_run(&fixture.kit,
             "CREATE TRIGGER no BEFORE INSERT ON \"commit\""
             " BEGIN SELECT RAISE(ABORT, 'no'); END");
     raw_commit(raw, "s1 1 | set A 1");
     EXPECT_TEXT(heard(raw), "broken");
     raw_commit(raw, "s1 2 | set A 1");
-    hub_flush(&stage.hub);
+    hub_flush(&fixture.hub);
     EXPECT_TEXT(heard(raw), "");
-    EXPECT_TEXT(heard(&stage.peers[1]), "");
-    kit_run(&stage.kit, "DROP TRIGGER no");
+    EXPECT_TEXT(heard(&fixture.peers[1]), "");
+    kit_run(&fixture.kit, "DROP TRIGGER no");
     raw_open(raw, "s1");
     EXPECT_TEXT(heard(raw), "opened s1 resumed seq=0; sync 0-0 A@0=-");
     raw_commit(raw, "s1 1 | set A 1");
-    hub_flush(&stage.hub);
+    hub_flush(&fixture.hub);
     EXPECT_TEXT(heard(raw), "verdicts 1@1; sync 0-1 marker=1");
-    EXPECT_TEXT(heard(&stage.peers[1]), "sync 0-1 A@1={'value':1}");
-    hub_stage_end(&stage);
+    EXPECT_TEXT(heard(&fixture.peers[1]), "sync 0-1 A@1={'value':1}");
+    hub_fixture_end(&fixture);
 }
 
 TEST(a_watch_that_cannot_be_read_breaks_the_connection_and_watches_nothing)
 {
-    struct hub_stage stage;
-    hub_stage_two(&stage);
-    struct raw *raw = &stage.peers[0];
-    raw_commit(&stage.peers[1], "s2 1 | set A 1");
-    kit_run(&stage.kit, "UPDATE revision SET data = '{'");
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    struct raw *raw = &fixture.peers[0];
+    raw_commit(&fixture.peers[1], "s2 1 | set A 1");
+    kit_run(&fixture.kit, "UPDATE revision SET data = '{'");
     raw_watch(raw, "B A");
     EXPECT_TEXT(heard(raw), "broken");
-    EXPECT_EQ(stage.hub.documents.count, 0);
-    hub_stage_end(&stage);
+    EXPECT_EQ(fixture.hub.documents.count, 0);
+    hub_fixture_end(&fixture);
 }
 
 /* -- Order --------------------------------------------------------------- */
 
 TEST(a_message_that_is_missing_breaks_the_connection)
 {
-    struct hub_stage stage;
-    hub_stage_two(&stage);
-    struct raw *raw = &stage.peers[0];
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    struct raw *raw = &fixture.peers[0];
     raw->number++; /* lost */
     raw_commit(raw, "s1 1 | set A 1");
     EXPECT_TEXT(heard(raw), "broken");
-    EXPECT_TEXT(kit_read(&stage.kit, "A"), "(absent)");
-    hub_stage_end(&stage);
+    EXPECT_TEXT(kit_read(&fixture.kit, "A"), "(absent)");
+    hub_fixture_end(&fixture);
 }
 
 static struct value ack(void)
@@ -233,9 +233,9 @@ static struct value ack(void)
 
 TEST(what_was_had_already_or_is_left_over_is_ignored)
 {
-    struct hub_stage stage;
-    hub_stage_two(&stage);
-    struct raw *raw = &stage.peers[0];
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    struct raw *raw = &fixture.peers[0];
     raw_open(raw, "s1");
     raw_send(raw, "ack", ack());
     (void)heard(raw);
@@ -246,14 +246,14 @@ TEST(what_was_had_already_or_is_left_over_is_ignored)
     EXPECT_TEXT(heard(raw), "");
     raw_commit(raw, "s1 1 | set A 1");
     EXPECT_TEXT(heard(raw), "verdicts 1@1");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 TEST(a_connection_begins_with_its_open_and_has_one)
 {
-    struct hub_stage stage;
-    hub_stage_begin(&stage, NULL, false, false);
-    struct raw *raw = &stage.peers[0];
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, NULL, false, false);
+    struct raw *raw = &fixture.peers[0];
     static const char *const first[] = {"ack", "open"};
     for (size_t i = 0; i < COUNT_OF(first); i++) {
         raw_attach(raw);
@@ -271,14 +271,14 @@ TEST(a_connection_begins_with_its_open_and_has_one)
     raw_open(raw, "s1");
     raw_send(raw, "revoked", from_quoted("{'reason':'no'}"));
     EXPECT_TEXT(heard(raw), "opened s1 seq=0; broken");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 TEST(an_open_that_was_left_over_does_not_stand_in_the_way_of_the_right_one)
 {
-    struct hub_stage stage;
-    hub_stage_begin(&stage, NULL, false, false);
-    struct raw *raw = &stage.peers[0];
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, NULL, false, false);
+    struct raw *raw = &fixture.peers[0];
     raw_attach(raw);
     raw->order.connection = raw->connection;
     raw_send_as(raw,
@@ -292,17 +292,17 @@ TEST(an_open_that_was_left_over_does_not_stand_in_the_way_of_the_right_one)
     EXPECT_TEXT(heard(raw), "opened s1 seq=0; opened s1 seq=0");
     raw_commit(raw, "s1 1 | set A 1");
     EXPECT_TEXT(heard(raw), "verdicts 1@1");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 /* It is late: its sender has opened another connection since, and lives
  * there. Without the number it could be anybody, and takes over. */
 TEST(an_open_of_an_earlier_connection_does_not_take_a_session_over)
 {
-    struct hub_stage stage;
-    hub_stage_begin(&stage, NULL, false, false);
-    struct raw *live = &stage.peers[0];
-    struct raw *late = &stage.peers[1];
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, NULL, false, false);
+    struct raw *live = &fixture.peers[0];
+    struct raw *late = &fixture.peers[1];
     raw_attach(live);
     raw_attach(late);
     live->connection = 5;
@@ -324,39 +324,39 @@ TEST(an_open_of_an_earlier_connection_does_not_take_a_session_over)
     EXPECT_TEXT(heard(live), "");
     raw_commit(live, "s1 1 | set A 1");
     EXPECT_TEXT(heard(live), "verdicts 1@1");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 TEST(a_peer_may_send_while_it_is_sent_to)
 {
-    struct hub_stage stage;
-    hub_stage_begin(&stage, NULL, false, true);
-    raw_open(&stage.peers[0], "s1");
-    raw_open(&stage.peers[1], "s2");
-    raw_watch(&stage.peers[0], "A");
-    raw_watch(&stage.peers[1], "A");
-    (void)heard(&stage.peers[0]);
-    (void)heard(&stage.peers[1]);
-    stage.peers[0].reply = "s1 2 | set A 2";
-    stage.peers[1].reply = "s2 1 | set A 3";
-    raw_commit(&stage.peers[0], "s1 1 | set A 1");
-    EXPECT_TEXT(heard(&stage.peers[0]),
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, NULL, false, true);
+    raw_open(&fixture.peers[0], "s1");
+    raw_open(&fixture.peers[1], "s2");
+    raw_watch(&fixture.peers[0], "A");
+    raw_watch(&fixture.peers[1], "A");
+    (void)heard(&fixture.peers[0]);
+    (void)heard(&fixture.peers[1]);
+    fixture.peers[0].reply = "s1 2 | set A 2";
+    fixture.peers[1].reply = "s2 1 | set A 3";
+    raw_commit(&fixture.peers[0], "s1 1 | set A 1");
+    EXPECT_TEXT(heard(&fixture.peers[0]),
                 "verdicts 1@1; sync 0-1 marker=1; verdicts 2@2; "
                 "sync 1-2 marker=2; sync 2-3 A@3={'value':3}");
-    EXPECT_TEXT(heard(&stage.peers[1]),
+    EXPECT_TEXT(heard(&fixture.peers[1]),
                 "sync 0-1 A@1={'value':1}; sync 1-2 A@2={'value':2}; "
                 "verdicts 1@3; sync 2-3 marker=1");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
 }
 
 /* -- Several processes --------------------------------------------------- */
 
 TEST(what_another_hub_on_the_file_takes_in_is_told_here)
 {
-    struct hub_stage a;
-    struct hub_stage b;
-    hub_stage_begin(&a, NULL, true, true);
-    hub_stage_begin(&b, &a.kit, true, true);
+    struct hub_fixture a;
+    struct hub_fixture b;
+    hub_fixture_begin(&a, NULL, true, true);
+    hub_fixture_begin(&b, &a.kit, true, true);
     raw_open(&a.peers[0], "s1");
     raw_open(&b.peers[0], "s2");
     raw_watch(&a.peers[0], "A B");
@@ -373,16 +373,16 @@ TEST(what_another_hub_on_the_file_takes_in_is_told_here)
     EXPECT_EQ(hub_next_wake(&a.hub), a.hub.polled + HUB_POLL_MS);
     hub_step(&a.hub, hub_next_wake(&a.hub));
     EXPECT_TEXT(heard(&a.peers[0]), "sync 1-2 B@2={'value':1}");
-    hub_stage_end(&b);
-    hub_stage_end(&a);
+    hub_fixture_end(&b);
+    hub_fixture_end(&a);
 }
 
 TEST(a_commit_upon_unnoticed_changes_of_others_is_not_taken_for_derived)
 {
-    struct hub_stage a;
-    struct hub_stage b;
-    hub_stage_begin(&a, NULL, true, true);
-    hub_stage_begin(&b, &a.kit, true, true);
+    struct hub_fixture a;
+    struct hub_fixture b;
+    hub_fixture_begin(&a, NULL, true, true);
+    hub_fixture_begin(&b, &a.kit, true, true);
     raw_open(&a.peers[0], "s1");
     raw_open(&b.peers[0], "s2");
     raw_watch(&a.peers[0], "A B");
@@ -404,8 +404,8 @@ TEST(a_commit_upon_unnoticed_changes_of_others_is_not_taken_for_derived)
     raw_commit(&a.peers[0], "s1 3 | absent B | set A 1");
     EXPECT_TEXT(heard(&a.peers[0]),
                 "verdicts 3!RECEIPT_EXISTS; sync 4-5 marker=3 B@5=-");
-    hub_stage_end(&b);
-    hub_stage_end(&a);
+    hub_fixture_end(&b);
+    hub_fixture_end(&a);
 }
 
 /* How often SQLite was asked whether something has changed. */
@@ -418,10 +418,10 @@ static int questions(const struct store_kit *kit)
 
 TEST(a_poll_asks_the_database_nothing_if_nothing_has_changed)
 {
-    struct hub_stage a;
-    struct hub_stage b;
-    hub_stage_begin(&a, NULL, true, true);
-    hub_stage_begin(&b, &a.kit, true, true);
+    struct hub_fixture a;
+    struct hub_fixture b;
+    hub_fixture_begin(&a, NULL, true, true);
+    hub_fixture_begin(&b, &a.kit, true, true);
     raw_open(&a.peers[0], "s1");
     raw_watch(&a.peers[0], "A");
     raw_commit(&a.peers[0], "s1 1 | set A 1");
@@ -437,8 +437,8 @@ TEST(a_poll_asks_the_database_nothing_if_nothing_has_changed)
     hub_poll(&a.hub);
     EXPECT(questions(&a.kit) > before);
     EXPECT_EQ(a.hub.counters.feeds, feeds + 1);
-    hub_stage_end(&b);
-    hub_stage_end(&a);
+    hub_fixture_end(&b);
+    hub_fixture_end(&a);
 }
 
 /* Waits for a byte, commits, and ends: 0 if the commit landed. */
@@ -469,9 +469,9 @@ TEST(what_another_process_commits_is_told_here)
         (void)close(pipe_ends[1]);
         _exit(commit_when_told(pipe_ends[0], &place));
     }
-    struct hub_stage stage;
-    hub_stage_begin(&stage, &place, true, true);
-    struct raw *raw = &stage.peers[0];
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, &place, true, true);
+    struct raw *raw = &fixture.peers[0];
     raw_open(raw, "s1");
     raw_watch(raw, "A");
     (void)heard(raw);
@@ -479,9 +479,9 @@ TEST(what_another_process_commits_is_told_here)
     int status = -1;
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     EXPECT_INT(status, 0);
-    hub_step(&stage.hub, hub_next_wake(&stage.hub));
+    hub_step(&fixture.hub, hub_next_wake(&fixture.hub));
     EXPECT_TEXT(heard(raw), "sync 0-1 A@1={'value':'from afar'}");
-    hub_stage_end(&stage);
+    hub_fixture_end(&fixture);
     (void)close(pipe_ends[0]);
     (void)close(pipe_ends[1]);
     kit_folder_remove(place.folder);
@@ -491,20 +491,20 @@ TEST(what_another_process_commits_is_told_here)
 
 TEST(a_commit_touches_only_those_who_watch_its_documents)
 {
-    struct hub_stage stage;
-    hub_stage_watching(&stage, "A");
-    raw_open(&stage.peers[2], "s3");
-    raw_watch(&stage.peers[2], "B C D");
-    (void)heard(&stage.peers[2]);
-    raw_commit(&stage.peers[0], "s1 1 | set A 1");
+    struct hub_fixture fixture;
+    hub_fixture_watching(&fixture, "A");
+    raw_open(&fixture.peers[2], "s3");
+    raw_watch(&fixture.peers[2], "B C D");
+    (void)heard(&fixture.peers[2]);
+    raw_commit(&fixture.peers[0], "s1 1 | set A 1");
     size_t owing = 0;
-    LIST_FOREACH (&stage.hub.owing, node) {
+    LIST_FOREACH (&fixture.hub.owing, node) {
         owing++;
     }
     EXPECT_EQ(owing, 2);
-    EXPECT_EQ(stage.hub.documents.count, 4);
-    hub_flush(&stage.hub);
-    EXPECT(list_is_empty(&stage.hub.owing));
-    EXPECT_TEXT(heard(&stage.peers[2]), "");
-    hub_stage_end(&stage);
+    EXPECT_EQ(fixture.hub.documents.count, 4);
+    hub_flush(&fixture.hub);
+    EXPECT(list_is_empty(&fixture.hub.owing));
+    EXPECT_TEXT(heard(&fixture.peers[2]), "");
+    hub_fixture_end(&fixture);
 }

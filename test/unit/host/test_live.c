@@ -127,8 +127,8 @@ TEST(a_step_writes_what_was_put_and_what_came_of_it_in_one_transaction)
         .run = look,
         .ctx = places,
     };
-    (void)scheduler_register(runtime->sched, &copier);
-    (void)scheduler_register(runtime->sched, &looker);
+    (void)sched_register(runtime->sched, &copier);
+    (void)sched_register(runtime->sched, &looker);
     site_settle(live);
     const struct engine *engine = live_engine(live, runtime->spaces.at[0]->id);
     const uint64_t before = database_changes(&engine->database);
@@ -391,7 +391,7 @@ TEST(an_interrupt_ends_the_wait_that_comes_next_once)
 static enum run_result endless(struct run *run, void *ctx)
 {
     struct site *site = ctx;
-    scheduler_invalidate(run->sched, run->node);
+    sched_invalidate(run->sched, run->node);
     if (++site->runs == 5) {
         live_interrupt(signalled);
     }
@@ -408,7 +408,7 @@ TEST(an_interrupt_ends_what_would_never_come_to_rest)
         .run = endless,
         .ctx = &site,
     };
-    (void)scheduler_register(live_runtime(signalled)->sched, &spec);
+    (void)sched_register(live_runtime(signalled)->sched, &spec);
     EXPECT_EQ(live_settle(signalled, MONO_NEVER), LIVE_STOPPED);
     site_leave(signalled); /* without another run */
     EXPECT(site.runs < 1000);
@@ -447,7 +447,7 @@ static void register_in(struct live *live, struct watched *watched)
         .ctx = watched,
         .identity = &identity,
     };
-    (void)scheduler_register(live_runtime(live)->sched, &spec);
+    (void)sched_register(live_runtime(live)->sched, &spec);
     value_unref(identity.piece);
 }
 

@@ -116,13 +116,13 @@ static void begin(struct scene *scene)
         .output_count = 1,
         .identity = &identity,
     };
-    (void)scheduler_register(scene->one->runtime.sched, &spec);
+    (void)sched_register(scene->one->runtime.sched, &spec);
     const struct node_spec looks = {
         .kind = NODE_EFFECT,
         .run = look,
         .ctx = scene->reader.out,
     };
-    (void)scheduler_register(scene->one->runtime.sched, &looks);
+    (void)sched_register(scene->one->runtime.sched, &looks);
     settle(scene);
 }
 
@@ -285,13 +285,13 @@ static void add_copier(struct scene *scene,
         .output_count = 1,
         .identity = &identity,
     };
-    (void)scheduler_register(sched, &spec);
+    (void)sched_register(sched, &spec);
     const struct node_spec looks = {
         .kind = NODE_EFFECT,
         .run = look,
         .ctx = copier->to,
     };
-    (void)scheduler_register(sched, &looks);
+    (void)sched_register(sched, &looks);
 }
 
 /* other:x -> main:out (piece p) -> main:more (q) and third:end (r). */
@@ -414,7 +414,7 @@ TEST(r17_a_space_that_is_not_open_here_is_not_told)
     end(&scene);
 }
 
-/* X5, in a process that has told nobody of it before. */
+/* mirrors-5, in a process that has told nobody of it before. */
 TEST(a_piece_that_was_removed_is_forgotten_here_and_there)
 {
     struct scene scene;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/link.h"
+#include "host/hub_link.h"
 #include "lib/observe_kit.h"
 #include "lib/test.h"
 #include "lib/values.h"
@@ -19,7 +19,7 @@ enum {
 
 struct actor {
     struct replica replica;
-    struct link link;
+    struct hub_link link;
     struct space *space;
     struct buf heard; /* "a1@3 ": what others saw */
     struct buf lost;  /* "a1=stale " */
@@ -63,11 +63,11 @@ static void on_told(void *ctx,
 static void on_dropped(void *ctx,
                        const struct space *space,
                        const struct observation *observation,
-                       enum observation_fate fate)
+                       enum observation_outcome fate)
 {
     struct actor *actor = ctx;
     char rest[32];
-    (void)snprintf(rest, sizeof rest, "=%s", observation_fate_name(fate));
+    (void)snprintf(rest, sizeof rest, "=%s", observation_outcome_name(fate));
     EXPECT(space == actor->space);
     note(&actor->lost, observation, rest);
 }
@@ -75,12 +75,12 @@ static void on_dropped(void *ctx,
 static void actor_begin(struct actor *actor,
                         const char *session,
                         struct hub *hub,
-                        enum link_mode mode,
+                        enum hub_link_mode mode,
                         bool listens)
 {
     *actor = (struct actor){0};
     replica_init(&actor->replica, NULL);
-    link_init(&actor->link, hub, mode, VALUE_NONE);
+    hub_link_init(&actor->link, hub, mode, VALUE_NONE);
     const struct space_options space = {
         .id = value_text_new("space"),
         .transport = &actor->link.transport,
@@ -99,7 +99,7 @@ static void actor_begin(struct actor *actor,
 }
 
 static void world_begin(struct world *world,
-                        enum link_mode mode,
+                        enum hub_link_mode mode,
                         bool immediate,
                         bool second_listens)
 {
@@ -120,8 +120,12 @@ static void world_begin_apart(struct world *world, bool immediate)
     const struct hub_options options = {.immediate = immediate, .seed = 1};
     hub_init(&world->hub, &world->kit.engine, &options, 0);
     hub_init(&world->other_hub, &world->other_kit.engine, &options, 0);
-    actor_begin(&world->actors[0], "s1", &world->hub, LINK_DIRECT, true);
-    actor_begin(&world->actors[1], "s2", &world->other_hub, LINK_DIRECT, true);
+    actor_begin(&world->actors[0], "s1", &world->hub, HUB_LINK_DIRECT, true);
+    actor_begin(&world->actors[1],
+                "s2",
+                &world->other_hub,
+                HUB_LINK_DIRECT,
+                true);
 }
 
 static void world_end(struct world *world)
@@ -129,7 +133,7 @@ static void world_end(struct world *world)
     for (int i = 0; i < ACTORS; i++) {
         struct actor *actor = &world->actors[i];
         replica_release(&actor->replica);
-        link_release(&actor->link);
+        hub_link_release(&actor->link);
         buf_release(&actor->heard);
         buf_release(&actor->lost);
     }
@@ -208,7 +212,7 @@ static const char *heard(struct buf *text)
 TEST(an_observation_goes_with_its_commit)
 {
     struct world world;
-    world_begin(&world, LINK_DIRECT, true, true);
+    world_begin(&world, HUB_LINK_DIRECT, true, true);
     struct actor *one = &world.actors[0];
     run(one, NULL, 0, "A", 1, NULL);
     run(one, "A", READ_FOR_BOTH, "B", 2, "p/a1 deep A out B");
@@ -221,7 +225,7 @@ TEST(an_observation_goes_with_its_commit)
 TEST(a_run_that_changes_nothing_is_sent_in_a_batch)
 {
     struct world world;
-    world_begin(&world, LINK_DIRECT, true, true);
+    world_begin(&world, HUB_LINK_DIRECT, true, true);
     struct actor *one = &world.actors[0];
     run(one, NULL, 0, "A", 1, NULL);
     run(one, "A", READ_FOR_BOTH, "A", 1, "p/a1 deep A out A");
@@ -238,7 +242,7 @@ TEST(a_run_that_changes_nothing_is_sent_in_a_batch)
 TEST(h6_others_who_listen_are_told_with_the_sync_that_covers_it)
 {
     struct world world;
-    world_begin(&world, LINK_DIRECT, true, true);
+    world_begin(&world, HUB_LINK_DIRECT, true, true);
     struct actor *one = &world.actors[0];
     struct actor *two = &world.actors[1];
     run(two, "B", READ_FOR_BOTH, NULL, 0, NULL); /* watches it */
@@ -258,7 +262,7 @@ TEST(h6_others_who_listen_are_told_with_the_sync_that_covers_it)
 TEST(r22_a_run_without_effect_is_told_with_the_head_of_all_branches)
 {
     struct world world;
-    world_begin(&world, LINK_DIRECT, true, true);
+    world_begin(&world, HUB_LINK_DIRECT, true, true);
     struct actor *one = &world.actors[0];
     struct actor *two = &world.actors[1];
     run(two, "B", READ_FOR_BOTH, NULL, 0, NULL); /* watches it */
@@ -299,19 +303,19 @@ TEST(r22_a_run_without_effect_is_told_with_the_head_of_all_branches)
 TEST(h6_a_read_that_is_not_for_the_commit_is_told_as_old_as_it_is)
 {
     struct world world;
-    world_begin(&world, LINK_HELD, true, true);
+    world_begin(&world, HUB_LINK_HELD, true, true);
     struct actor *one = &world.actors[0];
     struct actor *two = &world.actors[1];
     run(one, "A", READ_FOR_BOTH, NULL, 0, NULL); /* watches it */
     run(two, "A", READ_FOR_BOTH, NULL, 0, NULL);
     run(one, NULL, 0, "A", 1, NULL);
-    link_pump(&one->link);
-    link_pump(&two->link);
+    hub_link_pump(&one->link);
+    hub_link_pump(&two->link);
     run(two, NULL, 0, "A", 2, NULL);
-    link_pump_to_hub(&two->link); /* one does not know of it yet */
+    hub_link_pump_to_hub(&two->link); /* one does not know of it yet */
     run(one, "A", READ_NOT_FOR_COMMIT, "B", 2, "p/a1 deep A out B");
-    link_pump_to_hub(&one->link);
-    link_pump(&two->link);
+    hub_link_pump_to_hub(&one->link);
+    hub_link_pump(&two->link);
     EXPECT_TEXT(heard(&two->heard), "a1@1 "); /* which is not adopted */
     EXPECT_TEXT(observe_resume(&world.kit, "p"), "a1=dirty");
     world_end(&world);
@@ -397,18 +401,18 @@ TEST(who_ends_is_company_no_more)
     world_begin_apart(&world, true);
     struct actor *one = &world.actors[0];
     run(&world.actors[1], "A", READ_FOR_BOTH, NULL, 0, NULL);
-    EXPECT(engine_has_company(&world.kit.engine));
-    link_break(&world.actors[1].link);
-    EXPECT(!engine_has_company(&world.kit.engine));
+    EXPECT(engine_has_peers(&world.kit.engine));
+    hub_link_break(&world.actors[1].link);
+    EXPECT(!engine_has_peers(&world.kit.engine));
     run(one, NULL, 0, "A", 1, "p/a1 out A");
-    EXPECT(!engine_ran_is_waiting(&world.other_kit.engine));
+    EXPECT(!engine_runs_are_waiting(&world.other_kit.engine));
     world_end(&world);
 }
 
 TEST(who_does_not_listen_is_not_told)
 {
     struct world world;
-    world_begin(&world, LINK_DIRECT, true, false);
+    world_begin(&world, HUB_LINK_DIRECT, true, false);
     struct actor *one = &world.actors[0];
     struct actor *two = &world.actors[1];
     run(two, "B", READ_FOR_BOTH, NULL, 0, NULL);
@@ -421,7 +425,7 @@ TEST(who_does_not_listen_is_not_told)
 TEST(what_was_dropped_is_told_to_its_author_and_to_nobody_else)
 {
     struct world world;
-    world_begin(&world, LINK_DIRECT, true, true);
+    world_begin(&world, HUB_LINK_DIRECT, true, true);
     struct actor *one = &world.actors[0];
     struct actor *two = &world.actors[1];
     run(two, "B", READ_FOR_BOTH, NULL, 0, NULL);
@@ -436,12 +440,12 @@ TEST(what_was_dropped_is_told_to_its_author_and_to_nobody_else)
 TEST(a_batch_names_the_layers_that_were_in_view)
 {
     struct world world;
-    world_begin(&world, LINK_HELD, true, true);
+    world_begin(&world, HUB_LINK_HELD, true, true);
     struct actor *one = &world.actors[0];
     run(one, NULL, 0, "A", 1, NULL);
     run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a1 deep A");
     run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a2 deep A");
-    link_pump(&one->link);
+    hub_link_pump(&one->link);
     EXPECT_TEXT(observe_resume(&world.kit, "p"), "a1=clean a2=clean");
     EXPECT_EQ(space_outstanding(one->space), 0);
     world_end(&world);
@@ -450,18 +454,18 @@ TEST(a_batch_names_the_layers_that_were_in_view)
 TEST(a_batch_on_top_of_what_did_not_land_is_dropped)
 {
     struct world world;
-    world_begin(&world, LINK_HELD, true, true);
+    world_begin(&world, HUB_LINK_HELD, true, true);
     struct actor *one = &world.actors[0];
     struct actor *two = &world.actors[1];
     run(one, "A", READ_FOR_BOTH, NULL, 0, NULL);
-    link_pump(&one->link);
+    hub_link_pump(&one->link);
     run(two, NULL, 0, "A", 5, NULL);
-    link_pump(&two->link);
+    hub_link_pump(&two->link);
     /* Another has written what this one read: its commit will be refused. */
     run(one, "A", READ_FOR_BOTH, "B", 1, NULL);
     run(one, "B", READ_FOR_BOTH, NULL, 0, "p/a1 deep B");
-    link_pump_to_hub(&one->link);
-    link_pump(&one->link);
+    hub_link_pump_to_hub(&one->link);
+    hub_link_pump(&one->link);
     EXPECT_TEXT(heard(&one->lost), "a1=layer-missing ");
     EXPECT_TEXT(observe_resume(&world.kit, "p"), "");
     EXPECT_EQ(space_outstanding(one->space), 0);
@@ -473,17 +477,17 @@ TEST(a_batch_on_top_of_what_did_not_land_is_dropped)
 TEST(a_run_whose_work_was_done_by_what_did_not_land_is_dropped)
 {
     struct world world;
-    world_begin(&world, LINK_HELD, true, true);
+    world_begin(&world, HUB_LINK_HELD, true, true);
     struct actor *one = &world.actors[0];
     struct actor *two = &world.actors[1];
     run(one, "A", READ_FOR_BOTH, NULL, 0, NULL);
-    link_pump(&one->link);
+    hub_link_pump(&one->link);
     run(two, NULL, 0, "A", 5, NULL);
-    link_pump(&two->link);
+    hub_link_pump(&two->link);
     run(one, "A", READ_FOR_BOTH, "B", 1, NULL); /* will be refused */
     run(one, "C", READ_FOR_BOTH, "B", 1, "p/a1 deep C out B");
-    link_pump_to_hub(&one->link);
-    link_pump(&one->link);
+    hub_link_pump_to_hub(&one->link);
+    hub_link_pump(&one->link);
     EXPECT_TEXT(heard(&one->lost), "a1=layer-missing ");
     EXPECT_TEXT(observe_resume(&world.kit, "p"), "");
     world_end(&world);
@@ -492,18 +496,18 @@ TEST(a_run_whose_work_was_done_by_what_did_not_land_is_dropped)
 TEST(a_batch_whose_answer_was_lost_is_sent_again)
 {
     struct world world;
-    world_begin(&world, LINK_HELD, true, true);
+    world_begin(&world, HUB_LINK_HELD, true, true);
     struct actor *one = &world.actors[0];
     run(one, NULL, 0, "A", 1, NULL);
-    link_pump(&one->link);
+    hub_link_pump(&one->link);
     run(one, "A", READ_FOR_BOTH, NULL, 0, "p/a1 deep A");
-    link_pump_to_hub(&one->link);
+    hub_link_pump_to_hub(&one->link);
     EXPECT_TEXT(observe_resume(&world.kit, "p"), "a1=clean");
-    link_break(&one->link);
+    hub_link_break(&one->link);
     EXPECT_EQ(space_outstanding(one->space), 1);
     for (mono_ms now = 0; now < 2000; now += 100) {
         replica_step(&one->replica, now);
-        link_pump(&one->link);
+        hub_link_pump(&one->link);
     }
     EXPECT_EQ(space_outstanding(one->space), 0);
     EXPECT_TEXT(observe_resume(&world.kit, "p"), "a1=clean");
@@ -514,7 +518,7 @@ TEST(a_batch_whose_answer_was_lost_is_sent_again)
 TEST(reads_that_the_store_is_not_told_of_are_as_old_as_the_replica)
 {
     struct world world;
-    world_begin(&world, LINK_DIRECT, true, true);
+    world_begin(&world, HUB_LINK_DIRECT, true, true);
     struct actor *one = &world.actors[0];
     run(one, NULL, 0, "A", 1, NULL);
     run(one, "A", READ_NOT_FOR_COMMIT, "B", 1, "p/a1 deep A out B");

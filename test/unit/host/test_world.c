@@ -151,7 +151,7 @@ TEST(a_link_is_followed_when_read_and_written)
     world_free(scene.world);
 }
 
-TEST(a_circle_of_links_is_an_error)
+TEST(a_cycle_of_links_is_an_error)
 {
     struct scene scene;
     begin(&scene);

@@ -49,7 +49,7 @@ TEST(why_tells_what_changed_and_who_changed_it)
     EXPECT_TEXT(why(&kit, e),
                 "E ran in pass 2, sweep 1, because space/b#/value changed by "
                 "node C");
-    scheduler_invalidate(kit.sched, c->node);
+    sched_invalidate(kit.sched, c->node);
     EXPECT_IDLE(&kit);
     EXPECT_TEXT(why(&kit, c),
                 "C ran in pass 3, sweep 1, with unchanged inputs");
@@ -164,7 +164,7 @@ TEST(names_are_for_people)
         .run = one->node->run,
         .ctx = one,
     };
-    const struct node *nameless = scheduler_register(kit.sched, &spec);
+    const struct node *nameless = sched_register(kit.sched, &spec);
     const struct live_source source = {.sched = kit.sched};
     EXPECT_TEXT(sentence(&kit, live_why(&source, nameless, 0)),
                 "node 2 has never run");
@@ -187,24 +187,24 @@ TEST(why_not_tells_the_first_condition_that_is_missing)
     EXPECT_TEXT(
         why_not(&kit, c),
         "C is up to date: its inputs have not changed since its last run");
-    scheduler_set_throttle(kit.sched, c->node, 500);
+    sched_set_throttle(kit.sched, c->node, 500);
     kit_set(&kit, "a", "2");
     kit_tick(&kit, 100);
     EXPECT_TEXT(why_not(&kit, c),
                 "C is dirty and waits for its throttle: it runs in 400 ms");
-    scheduler_set_throttle(kit.sched, c->node, 0);
+    sched_set_throttle(kit.sched, c->node, 0);
     EXPECT_TEXT(why_not(&kit, c),
                 "C is dirty and runs in the next step, because space/a#/value "
                 "changed by an external edit");
     EXPECT_IDLE(&kit);
-    scheduler_set_debounce(kit.sched, e->node, 50);
+    sched_set_debounce(kit.sched, e->node, 50);
     kit_set(&kit, "a", "3");
     kit_step(&kit);
     EXPECT_TEXT(why_not(&kit, e),
                 "E is dirty and waits for its debounce: it runs in 50 ms");
     kit_tick(&kit, 10);
     kit_set(&kit, "a", "4"); /* the window begins anew when time is known */
-    scheduler_invalidate(kit.sched, e->node);
+    sched_invalidate(kit.sched, e->node);
     EXPECT_TEXT(why_not(&kit, e),
                 "E is dirty and waits for its debounce: the time counts from "
                 "the next step on");

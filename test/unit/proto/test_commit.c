@@ -1,5 +1,5 @@
-/* Commits: nothing is trusted when one is read (P1), and one commit has one
- * canonical text (P2). In texts here ' stands for ". */
+/* Commits: nothing is trusted when one is read (commit-1), and one commit has
+ * one canonical text (commit-2). In texts here ' stands for ". */
 
 #include "proto/commit.h"
 
@@ -83,7 +83,7 @@ static void expect_canonical(const char *text, const char *want)
     buf_release(&got);
 }
 
-/* -- P1: every field ----------------------------------------------------- */
+/* -- commit-1: every field ----------------------------------------------- */
 
 #define OPS "'operations':[{'op':'delete','id':'a'}]"
 
@@ -280,7 +280,7 @@ TEST(p1_every_field_of_a_precondition_is_checked)
     }
 }
 
-/* -- P1: limits ---------------------------------------------------------- */
+/* -- commit-1: limits ---------------------------------------------------- */
 
 /* `count` times the same item. */
 static struct value many(const char *item, uint32_t count)
@@ -481,7 +481,7 @@ TEST(p1_a_document_has_a_depth_limit)
     }
 }
 
-/* -- P2: one text -------------------------------------------------------- */
+/* -- commit-2: one text -------------------------------------------------- */
 
 TEST(p2_a_whole_commit_comes_back_in_canonical_form)
 {

@@ -1,6 +1,6 @@
-/* Messages: nothing is trusted when one is read (M1), what was written reads
- * the same (M2), and the order of what comes in is judged. In texts here '
- * stands for ". */
+/* Messages: nothing is trusted when one is read (message-1), what was written
+ * reads the same (message-2), and the order of what comes in is judged. In
+ * texts here ' stands for ". */
 
 #include "proto/message.h"
 
@@ -159,7 +159,7 @@ TEST(the_fields_of_a_message_are_where_they_belong)
     path_table_release(&paths);
 }
 
-/* -- M1: every field ----------------------------------------------------- */
+/* -- message-1: every field ---------------------------------------------- */
 
 struct refusal {
     const char *text;
@@ -279,7 +279,7 @@ TEST(m1_what_goes_to_the_replica_is_checked)
     expect_all_refused(rows, COUNT_OF(rows));
 }
 
-/* -- M1: limits ---------------------------------------------------------- */
+/* -- message-1: limits --------------------------------------------------- */
 
 static struct value repeated(struct value element, uint32_t count)
 {
@@ -397,7 +397,7 @@ PROPERTY(m1_garbage_is_refused_or_read_and_never_stops_the_program, 1000)
         struct value once = message_write(&message);
         EXPECT_CHECK(once);
         message_release(&message);
-        /* M2. */
+        /* message-2. */
         EXPECT_INT(read_value(once, &paths, &message, &detail), ERR_OK);
         struct value twice = message_write(&message);
         EXPECT_VALUE(twice, once);

@@ -1,6 +1,6 @@
 /* Observations: nothing is trusted when one is read, one has one canonical text
- * (O4), and what the digests stand for (O1). In texts here ' stands for ", and
- * <A> for the digest of the text A. */
+ * (observation-4), and what the digests stand for (observation-1). In texts
+ * here ' stands for ", and <A> for the digest of the text A. */
 
 #include "proto/observation.h"
 
@@ -85,12 +85,12 @@ static void expect_refused(const char *text, enum err err, const char *part)
 
 /* -- Making one ---------------------------------------------------------- */
 
-struct stage {
+struct fixture {
     struct path_table paths;
     struct observation *observation;
 };
 
-static void add(struct stage *stage,
+static void add(struct fixture *fixture,
                 const char *space,
                 const char *id,
                 enum scope scope,
@@ -99,18 +99,18 @@ static void add(struct stage *stage,
 {
     const struct target target = {value_text_new(id), scope};
     struct value name = space != NULL ? value_text_new(space) : VALUE_NONE;
-    struct path *path = from_pointer(&stage->paths, pointer);
-    observation_add_place(stage->observation, name, &target, path, kind);
+    struct path *path = from_pointer(&fixture->paths, pointer);
+    observation_add_place(fixture->observation, name, &target, path, kind);
     path_unref(path);
     value_unref(name);
     value_unref(target.id);
 }
 
-static void begin(struct stage *stage)
+static void begin(struct fixture *fixture)
 {
-    path_table_init(&stage->paths);
-    stage->observation = observation_new();
-    struct observation *to = stage->observation;
+    path_table_init(&fixture->paths);
+    fixture->observation = observation_new();
+    struct observation *to = fixture->observation;
     to->piece = value_text_new("p");
     to->generation = 3;
     to->action = digest_of("a");
@@ -119,28 +119,28 @@ static void begin(struct stage *stage)
     to->fingerprints.schema = digest_of("s");
 }
 
-static void end(struct stage *stage)
+static void end(struct fixture *fixture)
 {
-    observation_unref(stage->observation);
-    path_table_release(&stage->paths);
+    observation_unref(fixture->observation);
+    path_table_release(&fixture->paths);
 }
 
 /* Through text and back: the same. */
-static void expect_round_trip(struct stage *stage)
+static void expect_round_trip(struct fixture *fixture)
 {
-    struct value written = observation_write(stage->observation);
+    struct value written = observation_write(fixture->observation);
     struct buf text = {0};
     json_write(&text, written, JSON_CANONICAL, 0);
     struct value again = from_json(buf_text(&text));
     struct observation *copy = NULL;
     struct err_detail detail = {0};
-    if (!EXPECT_INT(observation_read(again, &stage->paths, &copy, &detail),
+    if (!EXPECT_INT(observation_read(again, &fixture->paths, &copy, &detail),
                     ERR_OK)) {
         (void)test_fail(__FILE__, __LINE__, "%s", detail.text);
     } else {
         struct value twice = observation_write(copy);
         EXPECT_VALUE(twice, written);
-        EXPECT_EQ(copy->places.count, stage->observation->places.count);
+        EXPECT_EQ(copy->places.count, fixture->observation->places.count);
         value_unref(twice);
     }
     observation_unref(copy);
@@ -151,34 +151,34 @@ static void expect_round_trip(struct stage *stage)
 
 TEST(sealing_sorts_drops_what_is_twice_and_names_the_narrowest_scope)
 {
-    struct stage stage;
-    begin(&stage);
-    add(&stage, NULL, "b", SCOPE_SPACE, "/value", PLACE_DEEP);
-    add(&stage, NULL, "a", SCOPE_USER, "/value/x", PLACE_SHAPE);
-    add(&stage, NULL, "b", SCOPE_SPACE, "/value", PLACE_DEEP);
-    add(&stage, "other", "a", SCOPE_SPACE, "", PLACE_DEEP);
-    add(&stage, NULL, "out", SCOPE_SPACE, "/value", PLACE_OUTPUT);
+    struct fixture fixture;
+    begin(&fixture);
+    add(&fixture, NULL, "b", SCOPE_SPACE, "/value", PLACE_DEEP);
+    add(&fixture, NULL, "a", SCOPE_USER, "/value/x", PLACE_SHAPE);
+    add(&fixture, NULL, "b", SCOPE_SPACE, "/value", PLACE_DEEP);
+    add(&fixture, "other", "a", SCOPE_SPACE, "", PLACE_DEEP);
+    add(&fixture, NULL, "out", SCOPE_SPACE, "/value", PLACE_OUTPUT);
     struct value other = value_text_new("other");
     struct value main = value_text_new("");
-    observation_add_space(stage.observation, other, main, 7);
-    observation_add_space(stage.observation, other, main, 5);
-    observation_seal(stage.observation);
-    EXPECT_EQ(stage.observation->places.count, 4);
-    EXPECT_EQ(stage.observation->elsewhere.count, 1);
-    EXPECT_EQ(stage.observation->elsewhere.at[0].seq, 7);
-    EXPECT_INT(stage.observation->scope, SCOPE_USER);
-    EXPECT(stage.observation->has_places);
-    EXPECT_INT(observation_check(stage.observation, false, NULL), ERR_OK);
-    expect_round_trip(&stage);
+    observation_add_space(fixture.observation, other, main, 7);
+    observation_add_space(fixture.observation, other, main, 5);
+    observation_seal(fixture.observation);
+    EXPECT_EQ(fixture.observation->places.count, 4);
+    EXPECT_EQ(fixture.observation->elsewhere.count, 1);
+    EXPECT_EQ(fixture.observation->elsewhere.at[0].seq, 7);
+    EXPECT_INT(fixture.observation->scope, SCOPE_USER);
+    EXPECT(fixture.observation->has_places);
+    EXPECT_INT(observation_check(fixture.observation, false, NULL), ERR_OK);
+    expect_round_trip(&fixture);
     value_unref(other);
     value_unref(main);
-    end(&stage);
+    end(&fixture);
 }
 
 TEST(the_digest_is_of_the_set_whatever_the_order_and_of_reads_alone)
 {
-    struct stage first;
-    struct stage second;
+    struct fixture first;
+    struct fixture second;
     begin(&first);
     begin(&second);
     add(&first, NULL, "a", SCOPE_SPACE, "/value", PLACE_DEEP);
@@ -215,35 +215,35 @@ TEST(every_part_of_a_place_is_in_the_digest)
     };
     struct digest seen[COUNT_OF(rows)];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct stage stage;
-        begin(&stage);
-        add(&stage,
+        struct fixture fixture;
+        begin(&fixture);
+        add(&fixture,
             rows[i].space,
             rows[i].id,
             rows[i].scope,
             rows[i].pointer,
             rows[i].kind);
-        observation_seal(stage.observation);
-        seen[i] = stage.observation->read_set;
+        observation_seal(fixture.observation);
+        seen[i] = fixture.observation->read_set;
         for (size_t j = 0; j < i; j++) {
             EXPECT(!digest_equal(&seen[i], &seen[j]));
         }
-        end(&stage);
+        end(&fixture);
     }
 }
 
 TEST(clearing_keeps_the_room)
 {
-    struct stage stage;
-    begin(&stage);
-    add(&stage, NULL, "a", SCOPE_SPACE, "/value", PLACE_DEEP);
-    observation_clear(stage.observation);
-    EXPECT_EQ(stage.observation->places.count, 0);
+    struct fixture fixture;
+    begin(&fixture);
+    add(&fixture, NULL, "a", SCOPE_SPACE, "/value", PLACE_DEEP);
+    observation_clear(fixture.observation);
+    EXPECT_EQ(fixture.observation->places.count, 0);
     const uint64_t before = test_allocations();
     const struct target target = {value_text_new("a"), SCOPE_SPACE};
-    struct path *path = from_pointer(&stage.paths, "");
+    struct path *path = from_pointer(&fixture.paths, "");
     const uint64_t after_path = test_allocations();
-    observation_add_place(stage.observation,
+    observation_add_place(fixture.observation,
                           VALUE_NONE,
                           &target,
                           path,
@@ -251,7 +251,7 @@ TEST(clearing_keeps_the_room)
     EXPECT_EQ(test_allocations(), after_path);
     EXPECT(after_path >= before);
     path_unref(path);
-    end(&stage);
+    end(&fixture);
 }
 
 /* -- Reading ------------------------------------------------------------- */
@@ -285,22 +285,22 @@ TEST(r27_fields_that_nobody_knows_are_refused)
 TEST(r27_a_forged_digest_or_scope_is_refused)
 {
     expect_refused(HEAD ",'reads':[]}", ERR_PROTOCOL, "readSet");
-    struct stage stage;
-    begin(&stage);
-    add(&stage, NULL, "a", SCOPE_USER, "/value", PLACE_DEEP);
-    observation_seal(stage.observation);
-    stage.observation->sealed = false; /* as one that was not made here */
-    stage.observation->scope = SCOPE_SPACE;
+    struct fixture fixture;
+    begin(&fixture);
+    add(&fixture, NULL, "a", SCOPE_USER, "/value", PLACE_DEEP);
+    observation_seal(fixture.observation);
+    fixture.observation->sealed = false; /* as one that was not made here */
+    fixture.observation->scope = SCOPE_SPACE;
     struct err_detail detail = {0};
-    EXPECT_INT(observation_check(stage.observation, false, &detail),
+    EXPECT_INT(observation_check(fixture.observation, false, &detail),
                ERR_PROTOCOL);
     EXPECT_CONTAINS(detail.text, "scope");
-    stage.observation->scope = SCOPE_USER;
-    stage.observation->fingerprints.surface = digest_of("other");
-    EXPECT_INT(observation_check(stage.observation, false, &detail),
+    fixture.observation->scope = SCOPE_USER;
+    fixture.observation->fingerprints.surface = digest_of("other");
+    EXPECT_INT(observation_check(fixture.observation, false, &detail),
                ERR_PROTOCOL);
     EXPECT_CONTAINS(detail.text, "surface");
-    end(&stage);
+    end(&fixture);
 }
 
 TEST(what_is_missing_or_of_another_type_is_refused_by_name)
@@ -491,7 +491,7 @@ TEST(a_verdict_tells_what_was_dropped)
     struct verdict verdict;
     EXPECT_INT(verdict_read(value, &verdict, NULL), ERR_OK);
     EXPECT_EQ(verdict.dropped.count, 2);
-    EXPECT_INT(verdict.dropped.at[1].fate, OBSERVATION_SET_UNKNOWN);
+    EXPECT_INT(verdict.dropped.at[1].outcome, OBSERVATION_SET_UNKNOWN);
     struct value written = verdict_write(&verdict);
     EXPECT_VALUE(written, value);
     value_unref(written);

@@ -1,4 +1,5 @@
-/* src/replica/draft: what writes amount to (W1 to W4; scenarios Q08 to Q10). */
+/* src/replica/draft: what writes amount to (draft-1 to draft-4; scenarios Q08
+ * to Q10). */
 
 #include <string.h>
 
@@ -13,17 +14,17 @@
 #include "value/json.h"
 #include "value/object.h"
 
-static void end(struct stage *stage)
+static void end(struct fixture *fixture)
 {
-    EXPECT_STAGE(stage);
-    stage_close(stage);
+    EXPECT_STAGE(fixture);
+    fixture_close(fixture);
 }
 
 /* The operations of the last commit, without what is around them. */
-static const char *operations_of(struct stage *stage)
+static const char *operations_of(struct fixture *fixture)
 {
     static char text[2000];
-    const char *all = stage_pending(stage, stage->local_seq);
+    const char *all = fixture_pending(fixture, fixture->local_seq);
     const char *from = strstr(all, "'operations':");
     const char *to = strstr(all, ",'session'");
     if (from == NULL || to == NULL || to - from >= (ptrdiff_t)sizeof text) {
@@ -44,20 +45,20 @@ struct row {
 static void expect_rows(const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct stage stage;
-        stage_open(&stage, "s1");
-        EXPECT_COMMIT(&stage, "read A | read N");
-        stage_say(&stage,
-                  "sync 0-1 pull A@1={'x':1,'l':[1,2,3],'o':{'p':1}} N@0=()");
-        EXPECT_COMMIT(&stage, rows[i].line);
+        struct fixture fixture;
+        fixture_open(&fixture, "s1");
+        EXPECT_COMMIT(&fixture, "read A | read N");
+        fixture_say(&fixture,
+                    "sync 0-1 pull A@1={'x':1,'l':[1,2,3],'o':{'p':1}} N@0=()");
+        EXPECT_COMMIT(&fixture, rows[i].line);
         const bool held =
             rows[i].want == NULL
-                ? EXPECT_EQ(stage.local_seq, 0)
-                : EXPECT_TEXT(operations_of(&stage), rows[i].want);
+                ? EXPECT_EQ(fixture.local_seq, 0)
+                : EXPECT_TEXT(operations_of(&fixture), rows[i].want);
         if (!held) {
             (void)test_fail(__FILE__, __LINE__, "%s", rows[i].line);
         }
-        end(&stage);
+        end(&fixture);
     }
 }
 
@@ -215,15 +216,15 @@ TEST(w3_writes_that_overlap_are_sent_as_they_were_made)
 /* What is not changed keeps its identity. */
 TEST(p28_a_write_shares_what_it_does_not_touch)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A {'big':[1,2,3],'n':1}");
-    struct place *place = stage_place(&stage, "A.big");
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A {'big':[1,2,3],'n':1}");
+    struct place *place = fixture_place(&fixture, "A.big");
     struct value before;
     EXPECT(entity_state_at(&place->entity->visible, place->path, &before) ==
            ERR_OK);
-    EXPECT_COMMIT(&stage, "put A.n 2");
-    EXPECT_COMMIT(&stage, "put A {'big':[1,2,3],'n':3}");
+    EXPECT_COMMIT(&fixture, "put A.n 2");
+    EXPECT_COMMIT(&fixture, "put A {'big':[1,2,3],'n':3}");
     struct value after;
     EXPECT(entity_state_at(&place->entity->visible, place->path, &after) ==
            ERR_OK);
@@ -231,7 +232,7 @@ TEST(p28_a_write_shares_what_it_does_not_touch)
     value_unref(before);
     value_unref(after);
     place_unref(place);
-    end(&stage);
+    end(&fixture);
 }
 
 /* -- Against a naive model ----------------------------------------------- */
@@ -244,8 +245,8 @@ struct made {
 };
 
 struct trial {
-    struct stage stage;
-    struct stage *at; /* this one, or that of the trial beside it */
+    struct fixture fixture;
+    struct fixture *at; /* this one, or that of the trial beside it */
     struct random *random;
     struct gen gen;
     struct model *model; /* of the document; NULL: there is none */
@@ -281,15 +282,15 @@ static void set_up(struct trial *trial, struct random *random)
         .random = random,
         .gen = {random, 3, 6, GEN_SPECIALS | GEN_ENVELOPES},
     };
-    trial->at = &trial->stage;
-    stage_open(&trial->stage, "s1");
-    EXPECT_COMMIT(&trial->stage, "read A");
-    stage_say(&trial->stage, "sync 0-1 pull A@1=()");
-    trial->entity = stage_entity(&trial->stage, "A");
+    trial->at = &trial->fixture;
+    fixture_open(&trial->fixture, "s1");
+    EXPECT_COMMIT(&trial->fixture, "read A");
+    fixture_say(&trial->fixture, "sync 0-1 pull A@1=()");
+    trial->entity = fixture_entity(&trial->fixture, "A");
     struct message message = {
         .kind = MESSAGE_SYNC,
-        .connection = trial->stage.script.connection,
-        .number = ++trial->stage.script.number,
+        .connection = trial->fixture.script.connection,
+        .number = ++trial->fixture.script.number,
     };
     const struct upsert upsert = {
         .target = {.id = value_text_new("A")},
@@ -300,7 +301,7 @@ static void set_up(struct trial *trial, struct random *random)
         trial->model = model_of(upsert.document);
     }
     vec_push(&message.upserts, upsert);
-    session_receive(trial->stage.script.session, &message);
+    session_receive(trial->fixture.script.session, &message);
 }
 
 /* The operation that a write is, by the manual of transaction.h; false if it
@@ -364,7 +365,7 @@ static bool write_model(struct trial *trial,
     }
     struct model *copy = trial->model != NULL ? model_copy(trial->model)
                                               : model_of(value_empty_object());
-    /* What becomes an envelope on the way is a leaf then (V4). */
+    /* What becomes an envelope on the way is a leaf then (value-4). */
     const bool fits = model_apply(&copy, &op) == ERR_OK;
     struct value document = fits ? model_value(copy) : VALUE_NONE;
     model_free(copy);
@@ -483,7 +484,7 @@ static void expect_steps(const struct patch *patch,
 
 static void expect_operation(struct trial *trial, struct value base)
 {
-    struct list_node *last = list_last(&trial->stage.space->pending);
+    struct list_node *last = list_last(&trial->fixture.space->pending);
     if (last == NULL) { /* so that gcc sees it, too */
         (void)test_fail(__FILE__, __LINE__, "nothing was committed");
         return;
@@ -517,26 +518,26 @@ PROPERTY(q09_the_operation_gives_exactly_what_was_written, 1500)
     struct trial trial;
     set_up(&trial, random);
     struct value base = entity_state_document(&trial.entity->visible);
-    trial.transaction = stage_begin(&trial.stage);
+    trial.transaction = fixture_begin(&trial.fixture);
     for (uint64_t left = 1 + random_below(random, 6); left > 0; left--) {
         write_once(&trial);
         expect_work(&trial);
     }
     const struct value want = model_document(&trial);
     const bool effective = !value_equal(base, want);
-    EXPECT(stage_end(&trial.stage, trial.transaction) == ERR_OK);
+    EXPECT(fixture_end(&trial.fixture, trial.transaction) == ERR_OK);
     const struct value visible = entity_state_document(&trial.entity->visible);
     EXPECT_VALUE(visible, want);
     value_unref(visible);
     value_unref(want);
-    EXPECT_EQ(trial.stage.local_seq, effective);
-    if (effective && trial.stage.local_seq == 1) {
+    EXPECT_EQ(trial.fixture.local_seq, effective);
+    if (effective && trial.fixture.local_seq == 1) {
         expect_operation(&trial, base);
     }
     value_unref(base);
     forget_made(&trial);
     model_free(trial.model);
-    end(&trial.stage);
+    end(&trial.fixture);
 }
 
 /* -- On another document (D20) ------------------------------------------- */
@@ -620,7 +621,7 @@ static bool is_serial(struct trial *trial,
                       struct value landed,
                       bool *is_known)
 {
-    struct trial scratch = {.at = &trial->stage, .random = trial->random};
+    struct trial scratch = {.at = &trial->fixture, .random = trial->random};
     bool found = false;
     *is_known = true;
     for (int turn = 0; turn < 2; turn++) {
@@ -673,13 +674,13 @@ static uint64_t tried_together;
 
 static void expect_serial(struct trial *trial, struct value base)
 {
-    struct list_node *last = list_last(&trial->stage.space->pending);
+    struct list_node *last = list_last(&trial->fixture.space->pending);
     if (last == NULL) { /* so that gcc sees it, too */
         (void)test_fail(__FILE__, __LINE__, "nothing was committed");
         return;
     }
     tried_together++;
-    struct trial peer = {.at = &trial->stage,
+    struct trial peer = {.at = &trial->fixture,
                          .random = trial->random,
                          .gen = trial->gen};
     peer.model = value_is_absent(base) ? NULL : model_of(base);
@@ -713,18 +714,18 @@ PROPERTY(d20_an_operation_lands_on_another_document_as_its_writes_would, 3000)
     struct trial trial;
     set_up(&trial, random);
     struct value base = entity_state_document(&trial.entity->visible);
-    trial.transaction = stage_begin(&trial.stage);
+    trial.transaction = fixture_begin(&trial.fixture);
     for (uint64_t left = 1 + random_below(random, 4); left > 0; left--) {
         write_once(&trial);
     }
-    EXPECT(stage_end(&trial.stage, trial.transaction) == ERR_OK);
-    if (trial.stage.local_seq == 1) {
+    EXPECT(fixture_end(&trial.fixture, trial.transaction) == ERR_OK);
+    if (trial.fixture.local_seq == 1) {
         expect_serial(&trial, base);
     }
     value_unref(base);
     forget_made(&trial);
     model_free(trial.model);
-    end(&trial.stage);
+    end(&trial.fixture);
 }
 
 /* -- On a document that is not here (D19) --------------------------------- */
@@ -762,7 +763,7 @@ static void write_blindly(struct trial *trial)
 /* What is sent is right for what the store holds, which was never seen here. */
 static void expect_blind(struct trial *trial, struct value stored)
 {
-    struct list_node *last = list_last(&trial->stage.space->pending);
+    struct list_node *last = list_last(&trial->fixture.space->pending);
     if (last == NULL) { /* so that gcc sees it, too */
         (void)test_fail(__FILE__, __LINE__, "nothing was committed");
         return;
@@ -792,23 +793,23 @@ PROPERTY(d19_a_write_does_not_depend_on_a_document_that_is_not_loaded, 3000)
         .random = random,
         .gen = {random, 3, 6, GEN_SPECIALS | GEN_ENVELOPES},
     };
-    trial.at = &trial.stage;
-    stage_open(&trial.stage, "s1");
-    trial.entity = stage_entity(&trial.stage, "A");
+    trial.at = &trial.fixture;
+    fixture_open(&trial.fixture, "s1");
+    trial.entity = fixture_entity(&trial.fixture, "A");
     const struct value stored = base_document(&trial.gen);
     trial.model = value_is_absent(stored) ? NULL : model_of(stored);
-    trial.transaction = stage_begin(&trial.stage);
+    trial.transaction = fixture_begin(&trial.fixture);
     for (uint64_t left = 1 + random_below(random, 3); left > 0; left--) {
         write_blindly(&trial);
     }
     const bool awaits = transaction_is_awaiting(trial.transaction);
-    const enum err err = stage_end(&trial.stage, trial.transaction);
+    const enum err err = fixture_end(&trial.fixture, trial.transaction);
     EXPECT_INT(err, awaits ? ERR_STALE : ERR_OK);
     if (awaits) {
         awaited_unloaded++;
-        EXPECT_EQ(trial.stage.local_seq, 0);
+        EXPECT_EQ(trial.fixture.local_seq, 0);
     } else if (trial.made.count > 0) {
-        if (!EXPECT_EQ(trial.stage.local_seq, 1)) {
+        if (!EXPECT_EQ(trial.fixture.local_seq, 1)) {
             tell_writes("writes", &trial);
         }
         expect_blind(&trial, stored);
@@ -816,7 +817,7 @@ PROPERTY(d19_a_write_does_not_depend_on_a_document_that_is_not_loaded, 3000)
     value_unref(stored);
     forget_made(&trial);
     model_free(trial.model);
-    end(&trial.stage);
+    end(&trial.fixture);
 }
 
 TEST(d19_both_outcomes_were_met)
@@ -840,15 +841,15 @@ TEST(reads_between_many_writes_look_at_each_write_once)
     enum {
         ROUNDS = 500
     };
-    struct stage stage;
-    stage_open(&stage, "s1");
-    EXPECT_COMMIT(&stage, "read A");
-    stage_say(&stage, "sync 0-1 pull A@1={'l':[]}");
-    struct entity *entity = stage_entity(&stage, "A");
+    struct fixture fixture;
+    fixture_open(&fixture, "s1");
+    EXPECT_COMMIT(&fixture, "read A");
+    fixture_say(&fixture, "sync 0-1 pull A@1={'l':[]}");
+    struct entity *entity = fixture_entity(&fixture, "A");
     const struct value name = value_text_new("l");
     struct place *payload = place_payload(entity);
     struct place *list = place_child(payload, name);
-    struct transaction *transaction = stage_begin(&stage);
+    struct transaction *transaction = fixture_begin(&fixture);
     uint32_t count = 0;
     for (int i = 0; i < ROUNDS; i++) {
         struct value values =
@@ -869,9 +870,9 @@ TEST(reads_between_many_writes_look_at_each_write_once)
     const struct draft *draft = draft_find(transaction, entity);
     EXPECT(draft->looked_at <= ROUNDS);
     EXPECT(draft->looked_at > ROUNDS / 2);
-    EXPECT_INT(stage_end(&stage, transaction), ERR_OK);
+    EXPECT_INT(fixture_end(&fixture, transaction), ERR_OK);
     place_unref(list);
     place_unref(payload);
     value_unref(name);
-    end(&stage);
+    end(&fixture);
 }

@@ -11,47 +11,47 @@
 
 TEST(a_document_is_one_pointer_a_space_scope_and_id)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    stage_open_second(&stage);
-    struct entity *entity = stage_entity(&stage, "A");
-    EXPECT(stage_entity(&stage, "A") == entity);
-    EXPECT(stage_entity(&stage, "B") != entity);
-    EXPECT(stage_entity(&stage, "A~user") != entity);
-    EXPECT(stage_entity(&stage, "A~session") != entity);
-    EXPECT(stage_entity(&stage, ">A") != entity);
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    fixture_open_second(&fixture);
+    struct entity *entity = fixture_entity(&fixture, "A");
+    EXPECT(fixture_entity(&fixture, "A") == entity);
+    EXPECT(fixture_entity(&fixture, "B") != entity);
+    EXPECT(fixture_entity(&fixture, "A~user") != entity);
+    EXPECT(fixture_entity(&fixture, "A~session") != entity);
+    EXPECT(fixture_entity(&fixture, ">A") != entity);
     const struct value id = value_text_new("A");
-    EXPECT(entity_find(stage.space, SCOPE_SPACE, id) == entity);
-    EXPECT(entity_find(stage.second, SCOPE_USER, id) == NULL);
-    stage_close(&stage);
+    EXPECT(entity_find(fixture.space, SCOPE_SPACE, id) == entity);
+    EXPECT(entity_find(fixture.second, SCOPE_USER, id) == NULL);
+    fixture_close(&fixture);
 }
 
 TEST(an_id_that_is_not_usable_is_refused)
 {
-    struct stage stage;
-    stage_open_local(&stage);
+    struct fixture fixture;
+    fixture_open_local(&fixture);
     struct entity *entity;
     struct err_detail detail = {0};
-    EXPECT(entity_of(stage.space,
+    EXPECT(entity_of(fixture.space,
                      SCOPE_SPACE,
                      value_text_new(""),
                      &entity,
                      &detail) == ERR_ARGUMENT);
     EXPECT(entity == NULL);
     EXPECT(detail.text[0] != '\0');
-    EXPECT_EQ(stage.space->entities.count, 0);
-    stage_close(&stage);
+    EXPECT_EQ(fixture.space->entities.count, 0);
+    fixture_close(&fixture);
 }
 
 TEST(what_cannot_change_is_known_by_its_id)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT(stage_entity(&stage, "cid:x")->pinned);
-    EXPECT(stage_entity(&stage, "data:x")->pinned);
-    EXPECT(!stage_entity(&stage, "cid")->pinned);
-    EXPECT(!stage_entity(&stage, "xdata:y")->pinned);
-    stage_close(&stage);
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT(fixture_entity(&fixture, "cid:x")->pinned);
+    EXPECT(fixture_entity(&fixture, "data:x")->pinned);
+    EXPECT(!fixture_entity(&fixture, "cid")->pinned);
+    EXPECT(!fixture_entity(&fixture, "xdata:y")->pinned);
+    fixture_close(&fixture);
 }
 
 TEST(an_idle_document_is_small)

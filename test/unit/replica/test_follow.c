@@ -1,14 +1,14 @@
-/* src/replica/transaction: reading what is expected (T6). */
+/* src/replica/transaction: reading what is expected (transaction-6). */
 
 #include "lib/replica_kit.h"
 #include "lib/test.h"
 #include "lib/values.h"
-#include "replica/quick.h"
+#include "replica/payload_write.h"
 
 /* Three documents that hold 1, 2 and 3, a transaction that is expected to read
  * them in this order, and another that is not. */
 struct reader {
-    struct stage stage;
+    struct fixture fixture;
     struct read_link links[3];
     struct transaction *transaction;
 };
@@ -17,13 +17,13 @@ static void reader_begin(struct reader *reader)
 {
     static const char *const names[] = {"A", "B", "C"};
     *reader = (struct reader){0};
-    stage_open_local(&reader->stage);
-    EXPECT_COMMIT(&reader->stage, "put A 1 | put B 2 | put C 3");
+    fixture_open_local(&reader->fixture);
+    EXPECT_COMMIT(&reader->fixture, "put A 1 | put B 2 | put C 3");
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        reader->links[i].place = stage_place(&reader->stage, names[i]);
+        reader->links[i].place = fixture_place(&reader->fixture, names[i]);
         reader->links[i].caused = true;
     }
-    reader->transaction = stage_begin(&reader->stage);
+    reader->transaction = fixture_begin(&reader->fixture);
     transaction_follow(reader->transaction, reader->links, 3);
 }
 
@@ -33,8 +33,8 @@ static void reader_end(struct reader *reader)
     for (size_t i = 0; i < COUNT_OF(reader->links); i++) {
         place_unref(reader->links[i].place);
     }
-    EXPECT_STAGE(&reader->stage);
-    stage_close(&reader->stage);
+    EXPECT_STAGE(&reader->fixture);
+    fixture_close(&reader->fixture);
 }
 
 static int64_t look(struct reader *reader, size_t index)
@@ -125,10 +125,10 @@ TEST(the_log_is_made_up_for_before_somebody_else_can_change_what_was_read)
     reader_begin(&reader);
     EXPECT_INT(look(&reader, 0), 1);
     EXPECT_INT(look(&reader, 1), 2);
-    EXPECT_COMMIT(&reader.stage, "put A 7");
+    EXPECT_COMMIT(&reader.fixture, "put A 7");
     expect_log(&reader, (const size_t[]){0, 1}, 2);
     EXPECT(!transaction_has_followed(reader.transaction));
-    /* T2: it cannot commit on what it has seen. */
+    /* transaction-2: it cannot commit on what it has seen. */
     struct err_detail detail;
     EXPECT_EQ(transaction_put_adopt(reader.transaction,
                                     reader.links[2].place,

@@ -1,64 +1,64 @@
-/* src/replica/overlay: layers over what is confirmed (N2, N3, O1; scenarios
- * P27, P28 and P30). */
+/* src/replica/overlay: layers over what is confirmed (entity-2, entity-3,
+ * overlay-1; scenarios P27, P28 and P30). */
 
 #include "lib/replica_kit.h"
 #include "lib/test.h"
 #include "lib/values.h"
 
-static void end(struct stage *stage)
+static void end(struct fixture *fixture)
 {
-    EXPECT_STAGE(stage);
-    stage_close(stage);
+    EXPECT_STAGE(fixture);
+    fixture_close(fixture);
 }
 
-static void begin(struct stage *stage, const char *sync)
+static void begin(struct fixture *fixture, const char *sync)
 {
-    stage_open(stage, "s1");
-    EXPECT_COMMIT(stage, "read A | read B | read C");
-    stage_say(stage, sync);
-    (void)stage_heard(stage);
+    fixture_open(fixture, "s1");
+    EXPECT_COMMIT(fixture, "read A | read B | read C");
+    fixture_say(fixture, sync);
+    (void)fixture_heard(fixture);
 }
 
 /* -- Layers -------------------------------------------------------------- */
 
 TEST(n2_without_layers_there_is_no_overlay)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1=1 B@1=1 C@1=1");
-    EXPECT(stage_entity(&stage, "A")->overlay == NULL);
-    EXPECT_COMMIT(&stage, "put A 2");
-    EXPECT(stage_entity(&stage, "A")->overlay != NULL);
-    EXPECT(stage_entity(&stage, "B")->overlay == NULL);
-    stage_say(&stage, "verdict 1 @2");
-    stage_say(&stage, "sync 1-2 mark=1");
-    EXPECT(stage_entity(&stage, "A")->overlay == NULL);
-    EXPECT_COMMIT(&stage, "put A 3");
-    stage_say(&stage, "verdict 2 RECEIPT_EXISTS");
-    EXPECT(stage_entity(&stage, "A")->overlay == NULL);
-    end(&stage);
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1=1 B@1=1 C@1=1");
+    EXPECT(fixture_entity(&fixture, "A")->overlay == NULL);
+    EXPECT_COMMIT(&fixture, "put A 2");
+    EXPECT(fixture_entity(&fixture, "A")->overlay != NULL);
+    EXPECT(fixture_entity(&fixture, "B")->overlay == NULL);
+    fixture_say(&fixture, "verdict 1 @2");
+    fixture_say(&fixture, "sync 1-2 mark=1");
+    EXPECT(fixture_entity(&fixture, "A")->overlay == NULL);
+    EXPECT_COMMIT(&fixture, "put A 3");
+    fixture_say(&fixture, "verdict 2 RECEIPT_EXISTS");
+    EXPECT(fixture_entity(&fixture, "A")->overlay == NULL);
+    end(&fixture);
 }
 
 TEST(o1_layers_are_in_local_order_and_one_a_commit)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1={'x':1} B@1=1 C@1=1");
-    EXPECT_COMMIT(&stage, "put A.x 2 | put A.y 3 | put A.x 4");
-    EXPECT_COMMIT(&stage, "put A.x 5");
-    const struct overlay *overlay = stage_entity(&stage, "A")->overlay;
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1={'x':1} B@1=1 C@1=1");
+    EXPECT_COMMIT(&fixture, "put A.x 2 | put A.y 3 | put A.x 4");
+    EXPECT_COMMIT(&fixture, "put A.x 5");
+    const struct overlay *overlay = fixture_entity(&fixture, "A")->overlay;
     EXPECT_EQ(overlay->layers.count, 2);
     EXPECT_EQ(overlay->layers.at[0].local_seq, 1);
     EXPECT_EQ(overlay->layers.at[1].local_seq, 2);
-    end(&stage);
+    end(&fixture);
 }
 
 /* The checks of the other tests can fail. */
 TEST(n3_and_o1_are_checked)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1=1 B@1=1 C@1=1");
-    EXPECT_COMMIT(&stage, "put A 2");
-    EXPECT_COMMIT(&stage, "inc A 2");
-    struct entity *entity = stage_entity(&stage, "A");
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1=1 B@1=1 C@1=1");
+    EXPECT_COMMIT(&fixture, "put A 2");
+    EXPECT_COMMIT(&fixture, "inc A 2");
+    struct entity *entity = fixture_entity(&fixture, "A");
     struct overlay *overlay = entity->overlay;
     EXPECT(overlay_check(entity));
     entity->visible.payload = value_int(7);
@@ -72,7 +72,7 @@ TEST(n3_and_o1_are_checked)
     overlay->layers.count = 0;
     EXPECT(!overlay_check(entity));
     overlay->layers.count = count;
-    end(&stage);
+    end(&fixture);
 }
 
 TEST(p27_a_layer_that_does_not_apply_is_skipped)
@@ -92,83 +92,83 @@ TEST(p27_a_layer_that_does_not_apply_is_skipped)
         {"inc A.x 1", "A@2={'x':'s'}", "{'x':'s'}"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct stage stage;
-        begin(&stage,
+        struct fixture fixture;
+        begin(&fixture,
               "sync 0-1 pull A@1={'x':1,'l':[1,2],'o':{'p':1}} B@1=1 C@1=1");
-        EXPECT_COMMIT(&stage, rows[i].write);
+        EXPECT_COMMIT(&fixture, rows[i].write);
         struct buf line = {0};
         buf_printf(&line, "sync 1-2 %s", rows[i].base);
-        stage_say(&stage, buf_text(&line));
+        fixture_say(&fixture, buf_text(&line));
         buf_release(&line);
-        if (!EXPECT_TEXT(stage_see(&stage, "A"), rows[i].want)) {
+        if (!EXPECT_TEXT(fixture_see(&fixture, "A"), rows[i].want)) {
             (void)test_fail(__FILE__, __LINE__, "%s", rows[i].write);
         }
-        EXPECT(stage.replica.counters.layers_skipped > 0);
+        EXPECT(fixture.replica.counters.layers_skipped > 0);
         /* It may well apply again. */
-        stage_say(&stage, "sync 2-3 A@3={'x':1,'l':[1,2],'o':{'p':1}}");
-        EXPECT(stage_entity(&stage, "A")->overlay != NULL);
-        EXPECT_CONTAINS(stage_heard(&stage), "integrate A");
-        end(&stage);
+        fixture_say(&fixture, "sync 2-3 A@3={'x':1,'l':[1,2],'o':{'p':1}}");
+        EXPECT(fixture_entity(&fixture, "A")->overlay != NULL);
+        EXPECT_CONTAINS(fixture_heard(&fixture), "integrate A");
+        end(&fixture);
     }
 }
 
 TEST(p27_what_a_dropped_layer_wrote_does_not_come_back)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1=1 B@1=1 C@1=1");
-    EXPECT_COMMIT(&stage, "put A {'x':1}");
-    EXPECT_COMMIT(&stage, "put A.y 2");
-    EXPECT_TEXT(stage_see(&stage, "A"), "{'x':1,'y':2}");
-    stage_say(&stage, "verdict 1 RECEIPT_EXISTS");
-    EXPECT_TEXT(stage_see(&stage, "A"), "1");
-    end(&stage);
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1=1 B@1=1 C@1=1");
+    EXPECT_COMMIT(&fixture, "put A {'x':1}");
+    EXPECT_COMMIT(&fixture, "put A.y 2");
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "{'x':1,'y':2}");
+    fixture_say(&fixture, "verdict 1 RECEIPT_EXISTS");
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "1");
+    end(&fixture);
 }
 
 TEST(p28_every_kind_of_change_shows_through)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1={'l':[1,2,3]} B@1=1 C@1=1");
-    EXPECT_COMMIT(&stage, "put A.l.3 4");
-    EXPECT_COMMIT(&stage, "delete A.l.0");
-    EXPECT_COMMIT(&stage, "append A.l [9]");
-    EXPECT_COMMIT(&stage, "put A.s {'/':{'number@1':'NaN'}}");
-    EXPECT_COMMIT(&stage, "put A.r {'/':{'link@1':{'id':'B'}}}");
-    EXPECT_TEXT(stage_see(&stage, "A"),
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1={'l':[1,2,3]} B@1=1 C@1=1");
+    EXPECT_COMMIT(&fixture, "put A.l.3 4");
+    EXPECT_COMMIT(&fixture, "delete A.l.0");
+    EXPECT_COMMIT(&fixture, "append A.l [9]");
+    EXPECT_COMMIT(&fixture, "put A.s {'/':{'number@1':'NaN'}}");
+    EXPECT_COMMIT(&fixture, "put A.r {'/':{'link@1':{'id':'B'}}}");
+    EXPECT_TEXT(fixture_see(&fixture, "A"),
                 "{'l':[2,3,4,9],'r':{'/':{'link@1':{'id':'B'}}},"
                 "'s':{'/':{'number@1':'NaN'}}}");
-    stage_say(&stage, "sync 1-2 A@2={'l':[0,1,2,3],'n':1}");
+    fixture_say(&fixture, "sync 1-2 A@2={'l':[0,1,2,3],'n':1}");
     /* The splice at 3 claims to have read an array of three elements, so it
      * will be refused; until then it shows where it was made. */
-    EXPECT_TEXT(stage_see(&stage, "A"),
+    EXPECT_TEXT(fixture_see(&fixture, "A"),
                 "{'l':[1,2,4,3,9],'n':1,'r':{'/':{'link@1':{'id':'B'}}},"
                 "'s':{'/':{'number@1':'NaN'}}}");
-    end(&stage);
+    end(&fixture);
 }
 
 TEST(p28_reading_again_folds_nothing)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1={'x':1,'big':[1,2]} B@1=1 C@1=1");
-    EXPECT_COMMIT(&stage, "put A.x 2");
-    const uint64_t folds = stage.replica.counters.folds;
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1={'x':1,'big':[1,2]} B@1=1 C@1=1");
+    EXPECT_COMMIT(&fixture, "put A.x 2");
+    const uint64_t folds = fixture.replica.counters.folds;
     for (int i = 0; i < 10; i++) {
-        EXPECT_COMMIT(&stage, "read A | read A.x | read A!");
+        EXPECT_COMMIT(&fixture, "read A | read A.x | read A!");
     }
-    EXPECT_EQ(stage.replica.counters.folds, folds);
-    struct place *big = stage_place(&stage, "A.big");
+    EXPECT_EQ(fixture.replica.counters.folds, folds);
+    struct place *big = fixture_place(&fixture, "A.big");
     struct value before;
     struct value after;
     EXPECT(entity_state_at(&big->entity->visible, big->path, &before) ==
            ERR_OK);
-    EXPECT_COMMIT(&stage, "put A.x 3");
-    stage_say(&stage, "verdict 1 @2");
-    stage_say(&stage, "sync 1-2 mark=1");
+    EXPECT_COMMIT(&fixture, "put A.x 3");
+    fixture_say(&fixture, "verdict 1 @2");
+    fixture_say(&fixture, "sync 1-2 mark=1");
     EXPECT(entity_state_at(&big->entity->visible, big->path, &after) == ERR_OK);
     EXPECT(value_is_same(before, after));
     value_unref(before);
     value_unref(after);
     place_unref(big);
-    end(&stage);
+    end(&fixture);
 }
 
 /* -- P30: random stacks against a model ---------------------------------- */
@@ -205,7 +205,7 @@ struct model_commit {
 
 /* The store and what this replica makes of it. Commits count from 1. */
 struct world {
-    struct stage stage;
+    struct fixture fixture;
     struct random *random;
     struct fields store[DOCUMENTS];
     uint64_t store_seq[DOCUMENTS];
@@ -267,7 +267,7 @@ static void expect_visible(struct world *world)
                    "{'x':%" PRId64 ",'y':%" PRId64 "}",
                    fields.x,
                    fields.y);
-        EXPECT_TEXT(stage_see(&world->stage, name), buf_text(&want));
+        EXPECT_TEXT(fixture_see(&world->fixture, name), buf_text(&want));
         buf_release(&want);
     }
 }
@@ -307,8 +307,8 @@ static void commit_something(struct world *world)
     } else {
         buf_printf(&line, "inc %c.y %" PRId64, name, number);
     }
-    EXPECT_COMMIT(&world->stage, buf_text(&line));
-    EXPECT_EQ(world->stage.local_seq, world->made);
+    EXPECT_COMMIT(&world->fixture, buf_text(&line));
+    EXPECT_EQ(world->fixture.local_seq, world->made);
     buf_release(&line);
     topple(world);
 }
@@ -316,7 +316,8 @@ static void commit_something(struct world *world)
 /* The store answers the next one, unless it was doomed and never sent. */
 static void decide(struct world *world)
 {
-    if (world->decided == world->made || world->stage.script.session == NULL) {
+    if (world->decided == world->made ||
+        world->fixture.script.session == NULL) {
         return;
     }
     const uint64_t number = ++world->decided;
@@ -340,7 +341,7 @@ static void decide(struct world *world)
         commit->state = ABSENT;
         buf_printf(&line, "verdict %" PRIu64 " RECEIPT_EXISTS", number);
     }
-    stage_say(&world->stage, buf_text(&line));
+    fixture_say(&world->fixture, buf_text(&line));
     buf_release(&line);
     topple(world);
 }
@@ -356,8 +357,9 @@ static void change_elsewhere(struct world *world)
 /* What others changed, and perhaps what only we did. */
 static void send_frame(struct world *world)
 {
-    if (world->stage.script.session == NULL || world->decided < world->unsure) {
-        return; /* it would be held back (I4) */
+    if (world->fixture.script.session == NULL ||
+        world->decided < world->unsure) {
+        return; /* it would be held back (session-4) */
     }
     struct buf line = {0};
     buf_printf(&line,
@@ -390,18 +392,18 @@ static void send_frame(struct world *world)
         }
     }
     topple(world);
-    stage_say(&world->stage, buf_text(&line));
+    fixture_say(&world->fixture, buf_text(&line));
     buf_release(&line);
 }
 
 /* What was answered stays answered; the rest is sent again. */
 static void reconnect(struct world *world)
 {
-    if (world->stage.script.session != NULL) {
-        stage_lose(&world->stage);
+    if (world->fixture.script.session != NULL) {
+        fixture_lose(&world->fixture);
         world->unsure = world->made;
     } else {
-        stage_wake(&world->stage);
+        fixture_wake(&world->fixture);
     }
 }
 
@@ -410,7 +412,7 @@ PROPERTY(p30_random_stacks_look_like_their_model_after_every_step, 300)
     struct world *world = mem_alloc_zero(sizeof *world);
     world->random = random;
     world->seq = world->told = 1;
-    begin(&world->stage,
+    begin(&world->fixture,
           "sync 0-1 pull A@1={'x':0,'y':0} B@1={'x':0,'y':0} "
           "C@1={'x':0,'y':0}");
     for (int d = 0; d < DOCUMENTS; d++) {
@@ -430,8 +432,8 @@ PROPERTY(p30_random_stacks_look_like_their_model_after_every_step, 300)
             reconnect(world);
         }
         expect_visible(world);
-        EXPECT_STAGE(&world->stage);
+        EXPECT_STAGE(&world->fixture);
     }
-    end(&world->stage);
+    end(&world->fixture);
     mem_free(world, sizeof *world);
 }

@@ -1,5 +1,6 @@
 /* src/replica/transaction and commit_reads: what is logged, what is validated,
- * what the store is told (T1 to T5; scenarios Q10 to Q21). */
+ * what the store is told (transaction-1 to transaction-5; scenarios Q10 to
+ * Q21). */
 
 #include <string.h>
 
@@ -7,26 +8,26 @@
 #include "lib/test.h"
 #include "lib/values.h"
 
-static void end(struct stage *stage)
+static void end(struct fixture *fixture)
 {
-    EXPECT_STAGE(stage);
-    stage_close(stage);
+    EXPECT_STAGE(fixture);
+    fixture_close(fixture);
 }
 
 /* A session that watches A to C, with this at seq 1. */
-static void begin(struct stage *stage, const char *sync)
+static void begin(struct fixture *fixture, const char *sync)
 {
-    stage_open(stage, "s1");
-    EXPECT_COMMIT(stage, "read A | read B | read C");
-    stage_say(stage, sync);
-    (void)stage_heard(stage);
-    (void)stage_said(stage);
+    fixture_open(fixture, "s1");
+    EXPECT_COMMIT(fixture, "read A | read B | read C");
+    fixture_say(fixture, sync);
+    (void)fixture_heard(fixture);
+    (void)fixture_said(fixture);
 }
 
 /* What the last commit told of its reads. */
-static const char *reads_of(struct stage *stage)
+static const char *reads_of(struct fixture *fixture)
 {
-    const char *all = stage_pending(stage, stage->local_seq);
+    const char *all = fixture_pending(fixture, fixture->local_seq);
     const char *reads = strstr(all, "'reads':");
     return reads != NULL ? reads : "none";
 }
@@ -35,44 +36,44 @@ static const char *reads_of(struct stage *stage)
 
 TEST(q16_how_far_the_way_led_is_part_of_the_answer)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A {'n':1,'o':{}}");
-    struct transaction *transaction = stage_begin(&stage);
-    EXPECT_TEXT(stage_read(&stage, transaction, "A.o.x"), "()");
-    EXPECT_TEXT(stage_read(&stage, transaction, "A.p"), "()");
-    EXPECT_TEXT(stage_read(&stage, transaction, "A.p.x"), "NOT_FOUND");
-    EXPECT_TEXT(stage_read(&stage, transaction, "A.n.x"), "TYPE");
-    EXPECT_TEXT(stage_read(&stage, transaction, "Z"), "NOT_FOUND");
-    EXPECT_TEXT(stage_read(&stage, transaction, "Z!"), "()");
-    EXPECT_TEXT(stage_read(&stage, transaction, "A!"),
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A {'n':1,'o':{}}");
+    struct transaction *transaction = fixture_begin(&fixture);
+    EXPECT_TEXT(fixture_read(&fixture, transaction, "A.o.x"), "()");
+    EXPECT_TEXT(fixture_read(&fixture, transaction, "A.p"), "()");
+    EXPECT_TEXT(fixture_read(&fixture, transaction, "A.p.x"), "NOT_FOUND");
+    EXPECT_TEXT(fixture_read(&fixture, transaction, "A.n.x"), "TYPE");
+    EXPECT_TEXT(fixture_read(&fixture, transaction, "Z"), "NOT_FOUND");
+    EXPECT_TEXT(fixture_read(&fixture, transaction, "Z!"), "()");
+    EXPECT_TEXT(fixture_read(&fixture, transaction, "A!"),
                 "{'value':{'n':1,'o':{}}}");
     transaction_release(transaction);
-    end(&stage);
+    end(&fixture);
 }
 
 TEST(a_transaction_sees_its_own_writes_and_nobody_else_does)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A 1");
-    struct transaction *one = stage_begin(&stage);
-    struct transaction *two = stage_begin(&stage);
-    EXPECT(stage_do(&stage,
-                    one,
-                    "put A 2 | put B {'x':[1]} | append B.x [2]") == ERR_OK);
-    EXPECT_TEXT(stage_read(&stage, one, "A"), "2");
-    EXPECT_TEXT(stage_read(&stage, one, "B.x.1"), "2");
-    EXPECT_TEXT(stage_read(&stage, two, "A"), "1");
-    EXPECT(stage_do(&stage, two, "put A 3") == ERR_OK);
-    EXPECT_TEXT(stage_read(&stage, one, "A"), "2");
-    EXPECT_TEXT(stage_read(&stage, two, "A"), "3");
-    EXPECT_TEXT(stage_see(&stage, "A"), "1");
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A 1");
+    struct transaction *one = fixture_begin(&fixture);
+    struct transaction *two = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture,
+                      one,
+                      "put A 2 | put B {'x':[1]} | append B.x [2]") == ERR_OK);
+    EXPECT_TEXT(fixture_read(&fixture, one, "A"), "2");
+    EXPECT_TEXT(fixture_read(&fixture, one, "B.x.1"), "2");
+    EXPECT_TEXT(fixture_read(&fixture, two, "A"), "1");
+    EXPECT(fixture_do(&fixture, two, "put A 3") == ERR_OK);
+    EXPECT_TEXT(fixture_read(&fixture, one, "A"), "2");
+    EXPECT_TEXT(fixture_read(&fixture, two, "A"), "3");
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "1");
     transaction_release(two);
-    EXPECT_TEXT(stage_read(&stage, one, "A"), "2");
+    EXPECT_TEXT(fixture_read(&fixture, one, "A"), "2");
     transaction_release(one);
-    EXPECT_TEXT(stage_see(&stage, "A"), "1");
-    end(&stage);
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "1");
+    end(&fixture);
 }
 
 TEST(transactions_on_one_document_end_in_any_order)
@@ -82,51 +83,53 @@ TEST(transactions_on_one_document_end_in_any_order)
     static const char *const puts[] = {"put A 1", "put A 2", "put A 3"};
     static const char *const seen[] = {"1", "2", "3"};
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        struct stage stage;
-        stage_open_local(&stage);
+        struct fixture fixture;
+        fixture_open_local(&fixture);
         struct transaction *open[3];
         for (size_t j = 0; j < 3; j++) {
-            open[j] = stage_begin(&stage);
-            EXPECT(stage_do(&stage, open[j], puts[j]) == ERR_OK);
+            open[j] = fixture_begin(&fixture);
+            EXPECT(fixture_do(&fixture, open[j], puts[j]) == ERR_OK);
         }
         for (size_t j = 0; j < 3; j++) {
             for (size_t k = j; k < 3; k++) {
                 const int left = orders[i][k];
-                EXPECT_TEXT(stage_read(&stage, open[left], "A"), seen[left]);
+                EXPECT_TEXT(fixture_read(&fixture, open[left], "A"),
+                            seen[left]);
             }
             transaction_release(open[orders[i][j]]);
         }
-        EXPECT_TEXT(stage_see(&stage, "A"), "()");
-        end(&stage);
+        EXPECT_TEXT(fixture_see(&fixture, "A"), "()");
+        end(&fixture);
     }
 }
 
-/* -- T1 ------------------------------------------------------------------ */
+/* -- transaction-1 ------------------------------------------------------- */
 
 TEST(t1_a_place_is_logged_once_a_kind)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A {'x':1}");
-    struct transaction *transaction = stage_begin(&stage);
-    EXPECT(stage_do(&stage,
-                    transaction,
-                    "shape A | shape A | read A | read A") == ERR_OK);
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A {'x':1}");
+    struct transaction *transaction = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture,
+                      transaction,
+                      "shape A | shape A | read A | read A") == ERR_OK);
     EXPECT_EQ(transaction->reads.count, 2);
-    EXPECT(stage_do(&stage, transaction, "read A.x | shape A.x | read A.x") ==
-           ERR_OK);
+    EXPECT(fixture_do(&fixture,
+                      transaction,
+                      "read A.x | shape A.x | read A.x") == ERR_OK);
     EXPECT_EQ(transaction->reads.count, 3); /* deep sees what shape sees */
-    EXPECT(stage_do(&stage, transaction, "peek A | peek A.x") == ERR_OK);
+    EXPECT(fixture_do(&fixture, transaction, "peek A | peek A.x") == ERR_OK);
     EXPECT_EQ(transaction->reads.count, 3);
     transaction_release(transaction);
-    transaction = stage_begin(&stage);
-    EXPECT(stage_do(&stage, transaction, "read A.x") == ERR_OK);
+    transaction = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture, transaction, "read A.x") == ERR_OK);
     EXPECT_EQ(transaction->reads.count, 1);
     transaction_release(transaction);
-    end(&stage);
+    end(&fixture);
 }
 
-/* -- T2 ------------------------------------------------------------------ */
+/* -- transaction-2 ------------------------------------------------------- */
 
 TEST(q12_what_was_read_must_still_be_what_it_was)
 {
@@ -154,75 +157,76 @@ TEST(q12_what_was_read_must_still_be_what_it_was)
         {"read A.x", "delete A!", ERR_STALE},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct stage stage;
-        stage_open_local(&stage);
-        EXPECT_COMMIT(&stage, "put A {'x':1,'y':1}");
-        struct transaction *transaction = stage_begin(&stage);
-        EXPECT(stage_do(&stage, transaction, rows[i].read) == ERR_OK);
-        EXPECT(stage_do(&stage, transaction, "put B 1") == ERR_OK);
-        EXPECT_COMMIT(&stage, rows[i].change);
-        (void)stage_heard(&stage);
-        const enum err err = stage_end(&stage, transaction);
+        struct fixture fixture;
+        fixture_open_local(&fixture);
+        EXPECT_COMMIT(&fixture, "put A {'x':1,'y':1}");
+        struct transaction *transaction = fixture_begin(&fixture);
+        EXPECT(fixture_do(&fixture, transaction, rows[i].read) == ERR_OK);
+        EXPECT(fixture_do(&fixture, transaction, "put B 1") == ERR_OK);
+        EXPECT_COMMIT(&fixture, rows[i].change);
+        (void)fixture_heard(&fixture);
+        const enum err err = fixture_end(&fixture, transaction);
         if (!EXPECT_INT(err, rows[i].want)) {
             (void)test_fail(__FILE__, __LINE__, "row %zu", i);
         }
-        EXPECT_TEXT(stage_see(&stage, "B"), err == ERR_OK ? "1" : "()");
-        end(&stage);
+        EXPECT_TEXT(fixture_see(&fixture, "B"), err == ERR_OK ? "1" : "()");
+        end(&fixture);
     }
 }
 
 TEST(q12_a_document_that_is_not_there_yet_was_read_as_absent)
 {
-    struct stage stage;
-    stage_open(&stage, "s1");
-    struct transaction *transaction = stage_begin(&stage);
-    EXPECT(stage_do(&stage, transaction, "read A | put B 1") == ERR_OK);
+    struct fixture fixture;
+    fixture_open(&fixture, "s1");
+    struct transaction *transaction = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture, transaction, "read A | put B 1") == ERR_OK);
     EXPECT_EQ(transaction->unloaded, 1);
-    EXPECT(stage_end(&stage, transaction) == ERR_OK);
-    EXPECT_CONTAINS(buf_text(&stage.script.last),
+    EXPECT(fixture_end(&fixture, transaction) == ERR_OK);
+    EXPECT_CONTAINS(buf_text(&fixture.script.last),
                     "'reads':{'confirmed':[{'id':'A','path':['value'],"
                     "'seq':0}]}");
-    end(&stage);
+    end(&fixture);
 }
 
 TEST(t2_nothing_is_applied_and_nothing_sent_when_it_is_stale)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1=0 B@1=0 C@1=0");
-    struct transaction *transaction = stage_begin(&stage);
-    EXPECT(stage_do(&stage, transaction, "read A | put B 1 | put C 1") ==
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1=0 B@1=0 C@1=0");
+    struct transaction *transaction = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture, transaction, "read A | put B 1 | put C 1") ==
            ERR_OK);
-    EXPECT_COMMIT(&stage, "put A 5");
-    (void)stage_heard(&stage);
-    EXPECT_INT(stage_end(&stage, transaction), ERR_STALE);
-    EXPECT_CONTAINS(stage.detail.text, "changed A since");
-    EXPECT_TEXT(stage_heard(&stage), "");
-    EXPECT_TEXT(stage_said(&stage), "commits 1");
-    EXPECT_TEXT(stage_fates(&stage), "");
-    end(&stage);
+    EXPECT_COMMIT(&fixture, "put A 5");
+    (void)fixture_heard(&fixture);
+    EXPECT_INT(fixture_end(&fixture, transaction), ERR_STALE);
+    EXPECT_CONTAINS(fixture.detail.text, "changed A since");
+    EXPECT_TEXT(fixture_heard(&fixture), "");
+    EXPECT_TEXT(fixture_said(&fixture), "commits 1");
+    EXPECT_TEXT(fixture_outcomes(&fixture), "");
+    end(&fixture);
 }
 
 TEST(t2_writes_are_replayed_on_what_somebody_else_made_of_the_document)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A {'x':1,'y':1,'l':[1]}");
-    struct transaction *transaction = stage_begin(&stage);
-    EXPECT(stage_do(&stage,
-                    transaction,
-                    "put A.x 2 | append A.l [9] | inc A.n 1") == ERR_OK);
-    EXPECT_COMMIT(&stage, "put A.y 3 | append A.l [5] | put A.n 10");
-    EXPECT(stage_end(&stage, transaction) == ERR_OK);
-    EXPECT_TEXT(stage_see(&stage, "A"), "{'l':[1,5,9],'n':11,'x':2,'y':3}");
-    transaction = stage_begin(&stage);
-    EXPECT(stage_do(&stage, transaction, "put A.l.2 7 | put B 1") == ERR_OK);
-    EXPECT_COMMIT(&stage, "put A.l []");
-    EXPECT_INT(stage_end(&stage, transaction), ERR_STALE);
-    EXPECT_TEXT(stage_see(&stage, "B"), "()");
-    end(&stage);
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A {'x':1,'y':1,'l':[1]}");
+    struct transaction *transaction = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture,
+                      transaction,
+                      "put A.x 2 | append A.l [9] | inc A.n 1") == ERR_OK);
+    EXPECT_COMMIT(&fixture, "put A.y 3 | append A.l [5] | put A.n 10");
+    EXPECT(fixture_end(&fixture, transaction) == ERR_OK);
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "{'l':[1,5,9],'n':11,'x':2,'y':3}");
+    transaction = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture, transaction, "put A.l.2 7 | put B 1") ==
+           ERR_OK);
+    EXPECT_COMMIT(&fixture, "put A.l []");
+    EXPECT_INT(fixture_end(&fixture, transaction), ERR_STALE);
+    EXPECT_TEXT(fixture_see(&fixture, "B"), "()");
+    end(&fixture);
 }
 
-/* -- T3 ------------------------------------------------------------------ */
+/* -- transaction-3 ------------------------------------------------------- */
 
 TEST(q11_what_changes_nothing_is_not_sent_and_not_checked)
 {
@@ -245,48 +249,48 @@ TEST(q11_what_changes_nothing_is_not_sent_and_not_checked)
         "delete A! | put A! {'value':5}",
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
-        struct stage stage;
-        begin(&stage, "sync 0-1 pull A@1=5 B@1={'x':1} C@1=[1]");
-        EXPECT_COMMIT(&stage, "put D 0 | read Z");
-        stage_say(&stage, "sync 1-1 pull Z@0=()");
-        (void)stage_heard(&stage);
-        (void)stage_said(&stage);
-        struct transaction *transaction = stage_begin(&stage);
-        EXPECT(stage_do(&stage, transaction, "read D") == ERR_OK);
-        EXPECT(stage_do(&stage, transaction, lines[i]) == ERR_OK);
-        EXPECT_COMMIT(&stage, "put D 1"); /* its basis is stale */
-        EXPECT_INT(stage_end(&stage, transaction), ERR_OK);
-        if (!EXPECT_TEXT(stage_heard(&stage), "commit #2 D 0->1")) {
+        struct fixture fixture;
+        begin(&fixture, "sync 0-1 pull A@1=5 B@1={'x':1} C@1=[1]");
+        EXPECT_COMMIT(&fixture, "put D 0 | read Z");
+        fixture_say(&fixture, "sync 1-1 pull Z@0=()");
+        (void)fixture_heard(&fixture);
+        (void)fixture_said(&fixture);
+        struct transaction *transaction = fixture_begin(&fixture);
+        EXPECT(fixture_do(&fixture, transaction, "read D") == ERR_OK);
+        EXPECT(fixture_do(&fixture, transaction, lines[i]) == ERR_OK);
+        EXPECT_COMMIT(&fixture, "put D 1"); /* its basis is stale */
+        EXPECT_INT(fixture_end(&fixture, transaction), ERR_OK);
+        if (!EXPECT_TEXT(fixture_heard(&fixture), "commit #2 D 0->1")) {
             (void)test_fail(__FILE__, __LINE__, "%s", lines[i]);
         }
-        EXPECT_EQ(stage.space->local_seq, 2);
-        EXPECT_TEXT(stage_fates(&stage), "");
-        end(&stage);
+        EXPECT_EQ(fixture.space->local_seq, 2);
+        EXPECT_TEXT(fixture_outcomes(&fixture), "");
+        end(&fixture);
     }
 }
 
 TEST(q11_without_effect_no_session_is_opened)
 {
-    struct stage stage;
-    stage_open(&stage, "s1");
-    stage_entity(&stage, "A")->loaded = true;
-    EXPECT_COMMIT(&stage, "delete A.x");
-    EXPECT_TEXT(stage_said(&stage), "");
-    end(&stage);
+    struct fixture fixture;
+    fixture_open(&fixture, "s1");
+    fixture_entity(&fixture, "A")->loaded = true;
+    EXPECT_COMMIT(&fixture, "delete A.x");
+    EXPECT_TEXT(fixture_said(&fixture), "");
+    end(&fixture);
 }
 
-/* -- T5 ------------------------------------------------------------------ */
+/* -- transaction-5 ------------------------------------------------------- */
 
 TEST(q21_the_log_can_be_read_after_the_end)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A {'x':1,'l':[1]} | put B 1");
-    struct transaction *transaction = stage_begin(&stage);
-    EXPECT(stage_do(&stage,
-                    transaction,
-                    "read B | shape A | loose A.x | still A.l | peek B | "
-                    "put A.x 2 | put A.y 1 | put B 1 | append A.l [2]") ==
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A {'x':1,'l':[1]} | put B 1");
+    struct transaction *transaction = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture,
+                      transaction,
+                      "read B | shape A | loose A.x | still A.l | peek B | "
+                      "put A.x 2 | put A.y 1 | put B 1 | append A.l [2]") ==
            ERR_OK);
     EXPECT(transaction_commit(transaction, NULL) == ERR_OK);
     EXPECT(transaction->state == TRANSACTION_COMMITTED);
@@ -318,14 +322,14 @@ TEST(q21_the_log_can_be_read_after_the_end)
     }
     EXPECT_EQ(count, 4);
     transaction_release(transaction);
-    end(&stage);
+    end(&fixture);
 }
 
 TEST(a_transaction_says_why_it_runs)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    struct place *place = stage_place(&stage, "A.x");
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    struct place *place = fixture_place(&fixture, "A.x");
     const struct cause cause = {place, 7};
     const struct transaction_options options = {
         .source = "x",
@@ -335,18 +339,18 @@ TEST(a_transaction_says_why_it_runs)
         .cause_count = 1,
     };
     struct transaction *transaction =
-        transaction_begin(&stage.replica, &options);
+        transaction_begin(&fixture.replica, &options);
     EXPECT_EQ(transaction->cause_count, 1);
     EXPECT(transaction->causes[0].place == place);
     EXPECT_EQ(transaction->attempt, 3);
     transaction_release(transaction);
-    transaction = stage_begin(&stage);
+    transaction = fixture_begin(&fixture);
     EXPECT_EQ(transaction->cause_count, 0);
     place_unref(place);
     EXPECT(transaction->source == NULL && transaction->group == NULL);
     EXPECT_EQ(transaction->attempt, 0);
     transaction_release(transaction);
-    end(&stage);
+    end(&fixture);
 }
 
 /* -- What the store is told of the reads --------------------------------- */
@@ -376,45 +380,45 @@ TEST(q13_only_reads_that_say_something_are_sent)
         {"read >Z", NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct stage stage;
-        begin(&stage, "sync 0-1 pull A@1={'x':{'y':1}} B@1={'x':1} C@1=0");
-        stage_open_second(&stage);
-        struct transaction *transaction = stage_begin(&stage);
-        EXPECT(stage_do(&stage, transaction, rows[i].line) == ERR_OK);
-        EXPECT(stage_do(&stage, transaction, "put C 1") == ERR_OK);
-        EXPECT(stage_end(&stage, transaction) == ERR_OK);
-        const char *reads = reads_of(&stage);
+        struct fixture fixture;
+        begin(&fixture, "sync 0-1 pull A@1={'x':{'y':1}} B@1={'x':1} C@1=0");
+        fixture_open_second(&fixture);
+        struct transaction *transaction = fixture_begin(&fixture);
+        EXPECT(fixture_do(&fixture, transaction, rows[i].line) == ERR_OK);
+        EXPECT(fixture_do(&fixture, transaction, "put C 1") == ERR_OK);
+        EXPECT(fixture_end(&fixture, transaction) == ERR_OK);
+        const char *reads = reads_of(&fixture);
         if (rows[i].want == NULL) {
             EXPECT_TEXT(reads, "none");
         } else {
             EXPECT_CONTAINS(reads, rows[i].want);
         }
-        end(&stage);
+        end(&fixture);
     }
 }
 
 TEST(q13_a_read_that_is_not_for_the_commit_leaves_the_parent_of_the_write)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1={'x':{'y':1}} B@1=0 C@1=0");
-    EXPECT_COMMIT(&stage, "loose A.x | put A.x.y 2 | put B 1");
-    EXPECT_CONTAINS(reads_of(&stage),
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1={'x':{'y':1}} B@1=0 C@1=0");
+    EXPECT_COMMIT(&fixture, "loose A.x | put A.x.y 2 | put B 1");
+    EXPECT_CONTAINS(reads_of(&fixture),
                     "{'confirmed':[{'id':'A','nonRecursive':true,'path':"
                     "['value','x'],'seq':1}]}");
-    end(&stage);
+    end(&fixture);
 }
 
 TEST(a_read_names_all_layers_and_the_basis_below_them)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-4 pull A@4={'x':1} B@1=0 C@1=0");
-    EXPECT_COMMIT(&stage, "put A.x 2");
-    EXPECT_COMMIT(&stage, "put A.y 2");
-    EXPECT_COMMIT(&stage, "read A.x | put B 1");
-    EXPECT_CONTAINS(reads_of(&stage),
+    struct fixture fixture;
+    begin(&fixture, "sync 0-4 pull A@4={'x':1} B@1=0 C@1=0");
+    EXPECT_COMMIT(&fixture, "put A.x 2");
+    EXPECT_COMMIT(&fixture, "put A.y 2");
+    EXPECT_COMMIT(&fixture, "read A.x | put B 1");
+    EXPECT_CONTAINS(reads_of(&fixture),
                     "{'pending':[{'basisSeq':4,'id':'A','localSeq':[1,2],"
                     "'path':['value','x']}]}");
-    end(&stage);
+    end(&fixture);
 }
 
 /* What moved in an array is not where it was: to read it is to read more than
@@ -428,28 +432,28 @@ TEST(what_moved_in_an_array_is_no_own_writing)
         "put A.1 9 | remove A 1 | read A.1 | put B 1",
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
-        struct stage stage;
-        begin(&stage, "sync 0-1 pull A@1=[1,2,3,4] B@1=0 C@1=0");
-        EXPECT_COMMIT(&stage, lines[i]);
-        if (!EXPECT_CONTAINS(reads_of(&stage),
+        struct fixture fixture;
+        begin(&fixture, "sync 0-1 pull A@1=[1,2,3,4] B@1=0 C@1=0");
+        EXPECT_COMMIT(&fixture, lines[i]);
+        if (!EXPECT_CONTAINS(reads_of(&fixture),
                              "{'id':'A','path':['value'],'seq':1}")) {
             (void)test_fail(__FILE__, __LINE__, "%s", lines[i]);
         }
-        end(&stage);
+        end(&fixture);
     }
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1=[1,2] B@1=0 C@1=0");
-    EXPECT_COMMIT(&stage, "put A [5,6,7] | delete A.0 | read A.1 | put B 1");
-    EXPECT_TEXT(reads_of(&stage), "none");
-    end(&stage);
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1=[1,2] B@1=0 C@1=0");
+    EXPECT_COMMIT(&fixture, "put A [5,6,7] | delete A.0 | read A.1 | put B 1");
+    EXPECT_TEXT(reads_of(&fixture), "none");
+    end(&fixture);
 }
 
 /* Few reads and many go different ways to the same end. */
 PROPERTY(few_and_many_reads_say_the_same, 200)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1={'x':{'y':1}} B@1=0 C@1=0");
-    struct transaction *transaction = stage_begin(&stage);
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1={'x':{'y':1}} B@1=0 C@1=0");
+    struct transaction *transaction = fixture_begin(&fixture);
     struct path *paths[40];
     enum read_kind kinds[40];
     const size_t count = 1 + random_below(random, 40);
@@ -459,7 +463,7 @@ PROPERTY(few_and_many_reads_say_the_same, 200)
         for (uint64_t more = random_below(random, 4); more > 0; more--) {
             buf_printf(&name, ".%c", 'a' + (int)random_below(random, 3));
         }
-        struct place *place = stage_place(&stage, buf_text(&name));
+        struct place *place = fixture_place(&fixture, buf_text(&name));
         kinds[i] = random_one_in(random, 2) ? READ_DEEP : READ_SHAPE;
         paths[i] = path_ref(place->path);
         struct value value;
@@ -472,10 +476,10 @@ PROPERTY(few_and_many_reads_say_the_same, 200)
         place_unref(place);
         buf_release(&name);
     }
-    EXPECT(stage_do(&stage, transaction, "put B 1") == ERR_OK);
-    EXPECT(stage_end(&stage, transaction) == ERR_OK);
+    EXPECT(fixture_do(&fixture, transaction, "put B 1") == ERR_OK);
+    EXPECT(fixture_end(&fixture, transaction) == ERR_OK);
     const struct pending *pending =
-        CONTAINER_OF(list_last(&stage.space->pending), struct pending, node);
+        CONTAINER_OF(list_last(&fixture.space->pending), struct pending, node);
     /* All that was read is covered, and nothing is there twice. */
     for (size_t i = 0; i < count; i++) {
         size_t covered = 0;
@@ -500,7 +504,7 @@ PROPERTY(few_and_many_reads_say_the_same, 200)
     for (size_t i = 0; i < count; i++) {
         path_unref(paths[i]);
     }
-    end(&stage);
+    end(&fixture);
 }
 
 /* -- Writing ------------------------------------------------------------- */
@@ -537,99 +541,99 @@ TEST(q16_where_something_can_be_written)
         {"put A.n -0.0", ERR_OK, "{'l':[1,2],'n':-0,'o':{}}"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct stage stage;
-        stage_open_local(&stage);
-        EXPECT_COMMIT(&stage, "put A {'n':1,'l':[1,2],'o':{}}");
-        const enum err err = stage_commit(&stage, rows[i].line);
+        struct fixture fixture;
+        fixture_open_local(&fixture);
+        EXPECT_COMMIT(&fixture, "put A {'n':1,'l':[1,2],'o':{}}");
+        const enum err err = fixture_commit(&fixture, rows[i].line);
         const char *want =
             rows[i].after != NULL ? rows[i].after : "{'l':[1,2],'n':1,'o':{}}";
         if (!EXPECT_INT(err, rows[i].want) ||
-            !EXPECT_TEXT(stage_see(&stage, "A"), want)) {
+            !EXPECT_TEXT(fixture_see(&fixture, "A"), want)) {
             (void)test_fail(__FILE__, __LINE__, "%s", rows[i].line);
         }
-        end(&stage);
+        end(&fixture);
     }
 }
 
 TEST(q16_zero_and_minus_zero_are_different)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A 0.0");
-    (void)stage_heard(&stage);
-    EXPECT_COMMIT(&stage, "put A -0.0");
-    EXPECT_CONTAINS(stage_heard(&stage), "commit A 0");
-    end(&stage);
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A 0.0");
+    (void)fixture_heard(&fixture);
+    EXPECT_COMMIT(&fixture, "put A -0.0");
+    EXPECT_CONTAINS(fixture_heard(&fixture), "commit A 0");
+    end(&fixture);
 }
 
 TEST(a_write_that_fails_leaves_the_others)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    struct transaction *transaction = stage_begin(&stage);
-    EXPECT(stage_do(&stage, transaction, "put A 1") == ERR_OK);
-    EXPECT(stage_do(&stage, transaction, "put A.x.y 1") == ERR_TYPE);
-    EXPECT(stage_do(&stage, transaction, "put B.x 1") == ERR_NOT_FOUND);
-    EXPECT(stage_end(&stage, transaction) == ERR_OK);
-    EXPECT_TEXT(stage_see(&stage, "A"), "1");
-    EXPECT_TEXT(stage_see(&stage, "B"), "()");
-    end(&stage);
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    struct transaction *transaction = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture, transaction, "put A 1") == ERR_OK);
+    EXPECT(fixture_do(&fixture, transaction, "put A.x.y 1") == ERR_TYPE);
+    EXPECT(fixture_do(&fixture, transaction, "put B.x 1") == ERR_NOT_FOUND);
+    EXPECT(fixture_end(&fixture, transaction) == ERR_OK);
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "1");
+    EXPECT_TEXT(fixture_see(&fixture, "B"), "()");
+    end(&fixture);
 }
 
 TEST(q17_a_document_can_be_without_a_payload)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A! {'meta':1,'value':2}");
-    EXPECT_TEXT(stage_see(&stage, "A"), "!{'meta':1,'value':2}");
-    EXPECT_COMMIT(&stage, "delete A");
-    EXPECT_TEXT(stage_see(&stage, "A"), "!{'meta':1}");
-    EXPECT_COMMIT(&stage, "put A 3");
-    EXPECT_TEXT(stage_see(&stage, "A"), "!{'meta':1,'value':3}");
-    EXPECT_COMMIT(&stage, "delete A!");
-    EXPECT_TEXT(stage_see(&stage, "A"), "()");
-    end(&stage);
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A! {'meta':1,'value':2}");
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "!{'meta':1,'value':2}");
+    EXPECT_COMMIT(&fixture, "delete A");
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "!{'meta':1}");
+    EXPECT_COMMIT(&fixture, "put A 3");
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "!{'meta':1,'value':3}");
+    EXPECT_COMMIT(&fixture, "delete A!");
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "()");
+    end(&fixture);
 }
 
 /* -- Several spaces ------------------------------------------------------ */
 
 TEST(q15_a_second_space_is_refused_unless_it_was_opted_in)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    stage_open_second(&stage);
-    struct transaction *transaction = stage_begin(&stage);
-    EXPECT(stage_do(&stage, transaction, "read A | read >B | put A 1") ==
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    fixture_open_second(&fixture);
+    struct transaction *transaction = fixture_begin(&fixture);
+    EXPECT(fixture_do(&fixture, transaction, "read A | read >B | put A 1") ==
            ERR_OK);
-    EXPECT(stage_do(&stage, transaction, "put >B 1") == ERR_ARGUMENT);
-    EXPECT(stage_end(&stage, transaction) == ERR_OK);
-    EXPECT_TEXT(stage_see(&stage, "A"), "1");
-    EXPECT_TEXT(stage_see(&stage, ">B"), "()");
-    end(&stage);
+    EXPECT(fixture_do(&fixture, transaction, "put >B 1") == ERR_ARGUMENT);
+    EXPECT(fixture_end(&fixture, transaction) == ERR_OK);
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "1");
+    EXPECT_TEXT(fixture_see(&fixture, ">B"), "()");
+    end(&fixture);
 }
 
 /* Also where both documents are there, and only their payloads are put. */
-TEST(q15_a_second_space_is_refused_for_quick_writes_as_well)
+TEST(q15_a_second_space_is_refused_for_payload_writes_as_well)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    stage_open_second(&stage);
-    EXPECT_COMMIT(&stage, "put A 1");
-    EXPECT_COMMIT(&stage, "put >B 1");
-    EXPECT_NO_COMMIT(&stage, ERR_ARGUMENT, "put A 2 | put >B 2");
-    EXPECT_NO_COMMIT(&stage, ERR_ARGUMENT, "put A 2 | inc >B 2");
-    EXPECT_NO_COMMIT(&stage, ERR_ARGUMENT, "put >B 2 | put A.x 2");
-    EXPECT_TEXT(stage_see(&stage, "A"), "1");
-    EXPECT_TEXT(stage_see(&stage, ">B"), "1");
-    stage.several = true;
-    (void)stage_heard(&stage);
-    EXPECT_COMMIT(&stage, "put >B 2 | put A 2");
-    EXPECT_TEXT(stage_heard(&stage), "commit B 1->2; commit A 1->2");
-    end(&stage);
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    fixture_open_second(&fixture);
+    EXPECT_COMMIT(&fixture, "put A 1");
+    EXPECT_COMMIT(&fixture, "put >B 1");
+    EXPECT_NO_COMMIT(&fixture, ERR_ARGUMENT, "put A 2 | put >B 2");
+    EXPECT_NO_COMMIT(&fixture, ERR_ARGUMENT, "put A 2 | inc >B 2");
+    EXPECT_NO_COMMIT(&fixture, ERR_ARGUMENT, "put >B 2 | put A.x 2");
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "1");
+    EXPECT_TEXT(fixture_see(&fixture, ">B"), "1");
+    fixture.several = true;
+    (void)fixture_heard(&fixture);
+    EXPECT_COMMIT(&fixture, "put >B 2 | put A 2");
+    EXPECT_TEXT(fixture_heard(&fixture), "commit B 1->2; commit A 1->2");
+    end(&fixture);
 }
 
 /* Payloads of documents that are there go a way of their own. */
-TEST(quick_writes_are_like_any_others)
+TEST(payload_writes_are_like_any_others)
 {
     static const struct {
         const char *line;
@@ -657,23 +661,23 @@ TEST(quick_writes_are_like_any_others)
          "()->2 I ()->2 J ()->2"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct stage stage;
-        stage_open_local(&stage);
-        EXPECT_COMMIT(&stage, "put A 1 | put B 1");
-        (void)stage_heard(&stage);
-        (void)stage_fates(&stage);
-        EXPECT_COMMIT(&stage, rows[i].line);
-        if (!EXPECT_TEXT(stage_heard(&stage), rows[i].heard)) {
+        struct fixture fixture;
+        fixture_open_local(&fixture);
+        EXPECT_COMMIT(&fixture, "put A 1 | put B 1");
+        (void)fixture_heard(&fixture);
+        (void)fixture_outcomes(&fixture);
+        EXPECT_COMMIT(&fixture, rows[i].line);
+        if (!EXPECT_TEXT(fixture_heard(&fixture), rows[i].heard)) {
             (void)test_fail(__FILE__, __LINE__, "%s", rows[i].line);
         }
-        EXPECT_TEXT(stage_fates(&stage),
+        EXPECT_TEXT(fixture_outcomes(&fixture),
                     rows[i].heard[0] == '\0' ? ""
                                              : "verdict #0 @2; settled #0 @2");
-        end(&stage);
+        end(&fixture);
     }
 }
 
-TEST(t2_quick_writes_meet_what_somebody_else_did_meanwhile)
+TEST(t2_payload_writes_meet_what_somebody_else_did_meanwhile)
 {
     static const char *const changes[] = {"delete A!", "put A 7", "delete A"};
     static const char *const heard[] = {
@@ -682,16 +686,16 @@ TEST(t2_quick_writes_meet_what_somebody_else_did_meanwhile)
         "commit A 1->!{}; commit A !{}->2",
     };
     for (size_t i = 0; i < COUNT_OF(changes); i++) {
-        struct stage stage;
-        stage_open_local(&stage);
-        EXPECT_COMMIT(&stage, "put A 1");
-        (void)stage_heard(&stage);
-        struct transaction *transaction = stage_begin(&stage);
-        EXPECT(stage_do(&stage, transaction, "put A 2") == ERR_OK);
-        EXPECT_COMMIT(&stage, changes[i]);
-        EXPECT(stage_end(&stage, transaction) == ERR_OK);
-        EXPECT_TEXT(stage_heard(&stage), heard[i]);
-        end(&stage);
+        struct fixture fixture;
+        fixture_open_local(&fixture);
+        EXPECT_COMMIT(&fixture, "put A 1");
+        (void)fixture_heard(&fixture);
+        struct transaction *transaction = fixture_begin(&fixture);
+        EXPECT(fixture_do(&fixture, transaction, "put A 2") == ERR_OK);
+        EXPECT_COMMIT(&fixture, changes[i]);
+        EXPECT(fixture_end(&fixture, transaction) == ERR_OK);
+        EXPECT_TEXT(fixture_heard(&fixture), heard[i]);
+        end(&fixture);
     }
 }
 
@@ -715,83 +719,86 @@ TEST(a_transaction_that_is_finished_is_committed_and_released)
         {"put A {'x':1} | put A.y 2", "commit A 1->{'x':1,'y':2}"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct stage stage;
-        stage_open_local(&stage);
-        EXPECT_COMMIT(&stage, "put A 1 | put B 1");
-        (void)stage_heard(&stage);
+        struct fixture fixture;
+        fixture_open_local(&fixture);
+        EXPECT_COMMIT(&fixture, "put A 1 | put B 1");
+        (void)fixture_heard(&fixture);
         struct err_detail detail;
         struct transaction *transaction =
-            transaction_begin(&stage.replica, NULL);
-        const enum err err = stage_do(&stage, transaction, rows[i].line);
+            transaction_begin(&fixture.replica, NULL);
+        const enum err err = fixture_do(&fixture, transaction, rows[i].line);
         EXPECT_EQ(err, rows[i].heard != NULL ? ERR_OK : ERR_TYPE);
         EXPECT_EQ(transaction_finish(transaction, &detail), ERR_OK);
-        EXPECT_TEXT(stage_heard(&stage),
+        EXPECT_TEXT(fixture_heard(&fixture),
                     rows[i].heard != NULL ? rows[i].heard : "");
-        EXPECT_EQ(stage.replica.open, 0);
-        struct transaction *next = transaction_begin(&stage.replica, NULL);
+        EXPECT_EQ(fixture.replica.open, 0);
+        struct transaction *next = transaction_begin(&fixture.replica, NULL);
         EXPECT(next == transaction);
-        EXPECT_EQ(next->quick.count + next->reads.count + next->drafts_used, 0);
+        EXPECT_EQ(next->payload_writes.count + next->reads.count +
+                      next->drafts_used,
+                  0);
         transaction_release(next);
-        end(&stage);
+        end(&fixture);
     }
 }
 
 TEST(a_transaction_that_is_finished_can_be_stale)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A 1 | put B 1");
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A 1 | put B 1");
     struct err_detail detail;
-    struct transaction *transaction = transaction_begin(&stage.replica, NULL);
-    EXPECT_EQ(stage_do(&stage, transaction, "read A | put B 2"), ERR_OK);
-    EXPECT_COMMIT(&stage, "put A 5");
-    (void)stage_heard(&stage);
+    struct transaction *transaction = transaction_begin(&fixture.replica, NULL);
+    EXPECT_EQ(fixture_do(&fixture, transaction, "read A | put B 2"), ERR_OK);
+    EXPECT_COMMIT(&fixture, "put A 5");
+    (void)fixture_heard(&fixture);
     EXPECT_EQ(transaction_finish(transaction, &detail), ERR_STALE);
-    EXPECT_TEXT(stage_heard(&stage), "");
-    EXPECT_EQ(stage.replica.open, 0);
+    EXPECT_TEXT(fixture_heard(&fixture), "");
+    EXPECT_EQ(fixture.replica.open, 0);
 
     /* One that was overtaken and read nothing is not. */
-    transaction = transaction_begin(&stage.replica, NULL);
-    EXPECT_EQ(stage_do(&stage, transaction, "put B 1"), ERR_OK);
-    EXPECT_COMMIT(&stage, "put B 7");
+    transaction = transaction_begin(&fixture.replica, NULL);
+    EXPECT_EQ(fixture_do(&fixture, transaction, "put B 1"), ERR_OK);
+    EXPECT_COMMIT(&fixture, "put B 7");
     EXPECT_EQ(transaction_finish(transaction, &detail), ERR_OK);
-    EXPECT_TEXT(stage_heard(&stage), "commit B 1->7; commit B 7->1");
-    transaction = transaction_begin(&stage.replica, NULL);
-    EXPECT_EQ(stage_do(&stage, transaction, "put B 2"), ERR_OK);
-    EXPECT_COMMIT(&stage, "put B! {'beside':1}");
+    EXPECT_TEXT(fixture_heard(&fixture), "commit B 1->7; commit B 7->1");
+    transaction = transaction_begin(&fixture.replica, NULL);
+    EXPECT_EQ(fixture_do(&fixture, transaction, "put B 2"), ERR_OK);
+    EXPECT_COMMIT(&fixture, "put B! {'beside':1}");
     EXPECT_EQ(transaction_finish(transaction, &detail), ERR_OK);
-    EXPECT_TEXT(stage_heard(&stage),
+    EXPECT_TEXT(fixture_heard(&fixture),
                 "commit B 1->!{'beside':1}; commit B "
                 "!{'beside':1}->!{'beside':1,'value':2}");
-    end(&stage);
+    end(&fixture);
 }
 
-/* Q3 of quick.h: who asks is the older one of two, or the younger. */
-TEST(quick_writes_of_two_transactions_to_one_document)
+/* payload-write-3 of quick.h: who asks is the older one of two, or the
+ * younger. */
+TEST(payload_writes_of_two_transactions_to_one_document)
 {
     for (unsigned older_first = 0; older_first < 2; older_first++) {
-        struct stage stage;
-        stage_open_local(&stage);
-        EXPECT_COMMIT(&stage, "put A 1");
-        (void)stage_heard(&stage);
-        struct transaction *older = stage_begin(&stage);
-        struct transaction *younger = stage_begin(&stage);
+        struct fixture fixture;
+        fixture_open_local(&fixture);
+        EXPECT_COMMIT(&fixture, "put A 1");
+        (void)fixture_heard(&fixture);
+        struct transaction *older = fixture_begin(&fixture);
+        struct transaction *younger = fixture_begin(&fixture);
         struct transaction *first = older_first ? older : younger;
         struct transaction *second = older_first ? younger : older;
-        EXPECT(stage_do(&stage, first, "put A 2") == ERR_OK);
-        EXPECT(stage_do(&stage, second, "put A 3") == ERR_OK);
-        EXPECT(stage_do(&stage, first, "put A 4 | put B 1") == ERR_OK);
-        EXPECT(stage_do(&stage, second, "put A 5") == ERR_OK);
-        EXPECT(stage_end(&stage, first) == ERR_OK);
-        EXPECT(stage_end(&stage, second) == ERR_OK);
-        EXPECT_TEXT(stage_heard(&stage),
+        EXPECT(fixture_do(&fixture, first, "put A 2") == ERR_OK);
+        EXPECT(fixture_do(&fixture, second, "put A 3") == ERR_OK);
+        EXPECT(fixture_do(&fixture, first, "put A 4 | put B 1") == ERR_OK);
+        EXPECT(fixture_do(&fixture, second, "put A 5") == ERR_OK);
+        EXPECT(fixture_end(&fixture, first) == ERR_OK);
+        EXPECT(fixture_end(&fixture, second) == ERR_OK);
+        EXPECT_TEXT(fixture_heard(&fixture),
                     "commit A 1->4 B ()->1; commit A 4->5");
-        end(&stage);
+        end(&fixture);
     }
 }
 
-/* What is kept of an epoch comes again after a long time (Q3). */
-TEST(quick_writes_after_very_many_transactions)
+/* What is kept of an epoch comes again after a long time (payload-write-3). */
+TEST(payload_writes_after_very_many_transactions)
 {
     static const uint64_t jumps[] = {
         UINT64_C(1) << 31,
@@ -800,78 +807,86 @@ TEST(quick_writes_after_very_many_transactions)
     };
     for (size_t i = 0; i < COUNT_OF(jumps); i++) {
         for (uint64_t back = 0; back < 5; back++) {
-            struct stage stage;
-            stage_open_local(&stage);
-            EXPECT_COMMIT(&stage, "put A 1 | put B 1");
-            (void)stage_heard(&stage);
-            stage.replica.epoch += jumps[i] - back;
-            EXPECT_COMMIT(&stage, "put B 2 | put A 2 | put C 2 | put A 3");
-            EXPECT_COMMIT(&stage, "put B 3 | put A 4 | put A 5");
-            EXPECT_TEXT(stage_heard(&stage),
+            struct fixture fixture;
+            fixture_open_local(&fixture);
+            EXPECT_COMMIT(&fixture, "put A 1 | put B 1");
+            (void)fixture_heard(&fixture);
+            fixture.replica.epoch += jumps[i] - back;
+            EXPECT_COMMIT(&fixture, "put B 2 | put A 2 | put C 2 | put A 3");
+            EXPECT_COMMIT(&fixture, "put B 3 | put A 4 | put A 5");
+            EXPECT_TEXT(fixture_heard(&fixture),
                         "commit B 1->2 A 1->3 C ()->2; commit B 2->3 A 3->5");
-            end(&stage);
+            end(&fixture);
         }
     }
 }
 
 TEST(q15_several_spaces_commit_in_order_up_to_the_first_that_fails)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    stage_open_second(&stage);
-    stage.several = true;
-    EXPECT_COMMIT(&stage, "put >B 1 | put A 1 | put >C 1");
-    EXPECT_TEXT(stage_heard(&stage), "commit B ()->1 C ()->1; commit A ()->1");
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    fixture_open_second(&fixture);
+    fixture.several = true;
+    EXPECT_COMMIT(&fixture, "put >B 1 | put A 1 | put >C 1");
+    EXPECT_TEXT(fixture_heard(&fixture),
+                "commit B ()->1 C ()->1; commit A ()->1");
     /* The second one fails; the first stays. */
-    EXPECT_NO_COMMIT(&stage,
+    EXPECT_NO_COMMIT(&fixture,
                      ERR_RECEIPT_EXISTS,
                      "new D | put D 1 | new >B | put >B 2");
-    EXPECT_TEXT(stage_heard(&stage), "commit D ()->1");
+    EXPECT_TEXT(fixture_heard(&fixture), "commit D ()->1");
     /* What must be new goes first, so that nothing is left without it. */
-    EXPECT_NO_COMMIT(&stage, ERR_RECEIPT_EXISTS, "put A 2 | new >B | put >B 2");
-    EXPECT_TEXT(stage_heard(&stage), "");
-    EXPECT_NO_COMMIT(&stage, ERR_RECEIPT_EXISTS, "new >B | put >B 2 | put A 3");
-    EXPECT_TEXT(stage_heard(&stage), "");
-    end(&stage);
+    EXPECT_NO_COMMIT(&fixture,
+                     ERR_RECEIPT_EXISTS,
+                     "put A 2 | new >B | put >B 2");
+    EXPECT_TEXT(fixture_heard(&fixture), "");
+    EXPECT_NO_COMMIT(&fixture,
+                     ERR_RECEIPT_EXISTS,
+                     "new >B | put >B 2 | put A 3");
+    EXPECT_TEXT(fixture_heard(&fixture), "");
+    end(&fixture);
 }
 
 TEST(q15_a_local_space_has_no_numbers_of_another_one)
 {
-    struct stage stage;
-    stage_open(&stage, "s1");
-    stage_open_second(&stage);
-    stage.several = true;
-    EXPECT_COMMIT(&stage, "put A 1 | put >B 1");
-    EXPECT_TEXT(stage_heard(&stage), "commit #1 A ()->1; commit B ()->1");
-    EXPECT_EQ(stage.local_seq, 1);
-    end(&stage);
+    struct fixture fixture;
+    fixture_open(&fixture, "s1");
+    fixture_open_second(&fixture);
+    fixture.several = true;
+    EXPECT_COMMIT(&fixture, "put A 1 | put >B 1");
+    EXPECT_TEXT(fixture_heard(&fixture), "commit #1 A ()->1; commit B ()->1");
+    EXPECT_EQ(fixture.local_seq, 1);
+    end(&fixture);
 }
 
 /* -- Conditions ---------------------------------------------------------- */
 
 TEST(conditions_are_sent_or_checked_at_once)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1=0 B@1=0 C@1=0");
-    EXPECT_COMMIT(&stage, "put A 1");
-    EXPECT_COMMIT(&stage, "new Z | needs 1 | put Z 1");
-    EXPECT_CONTAINS(stage_pending(&stage, 2),
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1=0 B@1=0 C@1=0");
+    EXPECT_COMMIT(&fixture, "put A 1");
+    EXPECT_COMMIT(&fixture, "new Z | needs 1 | put Z 1");
+    EXPECT_CONTAINS(fixture_pending(&fixture, 2),
                     "'preconditions':[{'id':'Z','kind':'entity-absent'},"
                     "{'kind':'origin-committed','originLocalSeq':1}]");
-    end(&stage);
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "new Z | put Z 1");
-    EXPECT_NO_COMMIT(&stage, ERR_RECEIPT_EXISTS, "new Z | put Z 2");
-    EXPECT_COMMIT(&stage, "delete Z!");
-    EXPECT_NO_COMMIT(&stage, ERR_RECEIPT_EXISTS, "new Z | put Z 3");
-    end(&stage);
+    end(&fixture);
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "new Z | put Z 1");
+    EXPECT_NO_COMMIT(&fixture, ERR_RECEIPT_EXISTS, "new Z | put Z 2");
+    EXPECT_COMMIT(&fixture, "delete Z!");
+    EXPECT_NO_COMMIT(&fixture, ERR_RECEIPT_EXISTS, "new Z | put Z 3");
+    end(&fixture);
 }
 
 /* -- Allocations --------------------------------------------------------- */
 
-static void run_once(struct stage *stage, struct place *const places[3], int n)
+static void run_once(struct fixture *fixture,
+                     struct place *const places[3],
+                     int n)
 {
-    struct transaction *transaction = transaction_begin(&stage->replica, NULL);
+    struct transaction *transaction =
+        transaction_begin(&fixture->replica, NULL);
     struct value a;
     struct value b;
     (void)transaction_read(transaction, places[0], READ_DEEP, 0, &a);
@@ -884,60 +899,60 @@ static void run_once(struct stage *stage, struct place *const places[3], int n)
 
 TEST(a_run_in_a_local_space_allocates_nothing)
 {
-    struct stage stage;
-    stage_open_local(&stage);
-    EXPECT_COMMIT(&stage, "put A 1 | put B 2 | put C 3");
-    stage.deaf = true;
+    struct fixture fixture;
+    fixture_open_local(&fixture);
+    EXPECT_COMMIT(&fixture, "put A 1 | put B 2 | put C 3");
+    fixture.deaf = true;
     struct place *places[3] = {
-        stage_place(&stage, "A"),
-        stage_place(&stage, "B"),
-        stage_place(&stage, "C"),
+        fixture_place(&fixture, "A"),
+        fixture_place(&fixture, "B"),
+        fixture_place(&fixture, "C"),
     };
     for (int i = 0; i < 10; i++) {
-        run_once(&stage, places, i);
+        run_once(&fixture, places, i);
     }
     const uint64_t before = test_allocations();
     for (int i = 10; i < 1000; i++) {
-        run_once(&stage, places, i);
+        run_once(&fixture, places, i);
     }
     EXPECT_EQ(test_allocations() - before, 0);
     for (size_t i = 0; i < 3; i++) {
         place_unref(places[i]);
     }
-    stage_close(&stage);
+    fixture_close(&fixture);
 }
 
 /* The messages of the store are the transport's to allocate. */
 TEST(a_run_in_a_space_with_a_store_allocates_nothing)
 {
-    struct stage stage;
-    begin(&stage, "sync 0-1 pull A@1=1 B@1=2 C@1=3");
-    stage.deaf = true;
-    stage.script.quiet = true;
+    struct fixture fixture;
+    begin(&fixture, "sync 0-1 pull A@1=1 B@1=2 C@1=3");
+    fixture.deaf = true;
+    fixture.script.quiet = true;
     struct place *places[3] = {
-        stage_place(&stage, "A"),
-        stage_place(&stage, "B"),
-        stage_place(&stage, "C"),
+        fixture_place(&fixture, "A"),
+        fixture_place(&fixture, "B"),
+        fixture_place(&fixture, "C"),
     };
     uint64_t allocated = 0;
     for (int i = 1; i <= 200; i++) {
         const uint64_t before = test_allocations();
-        run_once(&stage, places, 3 + i);
+        run_once(&fixture, places, 3 + i);
         const uint64_t after = test_allocations();
         struct buf line = {0};
         buf_printf(&line, "verdict %d @%d", i, i + 1);
-        stage_say(&stage, buf_text(&line));
+        fixture_say(&fixture, buf_text(&line));
         buf_clear(&line);
         buf_printf(&line, "sync %d-%d mark=%d", i, i + 1, i);
         const uint64_t told = test_allocations();
-        stage_say(&stage, buf_text(&line));
+        fixture_say(&fixture, buf_text(&line));
         allocated += i > 20 ? after - before + (test_allocations() - told) : 0;
         buf_release(&line);
     }
     EXPECT_EQ(allocated, 0);
-    EXPECT_TEXT(stage_confirmed(&stage, "C"), "203");
+    EXPECT_TEXT(fixture_confirmed(&fixture, "C"), "203");
     for (size_t i = 0; i < 3; i++) {
         place_unref(places[i]);
     }
-    stage_close(&stage);
+    fixture_close(&fixture);
 }

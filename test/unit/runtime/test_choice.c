@@ -158,7 +158,7 @@ static void set(struct fork *fork, struct place *place, const char *json)
     EXPECT(cell_put_adopt(&access, place, from_quoted(json), &detail) ==
            ERR_OK);
     EXPECT(world_idle(fork->one, true) == WORLD_AT_REST);
-    EXPECT(scheduler_check(fork->one->runtime.sched));
+    EXPECT(sched_check(fork->one->runtime.sched));
 }
 
 TEST(only_the_branch_that_was_chosen_runs)

@@ -19,7 +19,7 @@ static void begin(struct list_kit *kit,
     (void)list_kit_runs(kit);
 }
 
-/* -- Map: L1, L2 --------------------------------------------------------- */
+/* -- Map: list-1, list-2 ------------------------------------------------- */
 
 TEST(a_map_has_one_child_an_element)
 {
@@ -117,7 +117,7 @@ TEST(l2_a_deletion_takes_the_child_and_its_output_away)
     list_kit_end(&kit);
 }
 
-/* S1 of runtime/spread.h. */
+/* keyed-list-1 of runtime/keyed_list.h. */
 TEST(s1_a_key_is_used_again)
 {
     struct list_kit kit;
@@ -243,7 +243,7 @@ TEST(l1_another_list_behind_the_same_link)
     list_kit_end(&kit);
 }
 
-/* -- L3, L5, L7 ---------------------------------------------------------- */
+/* -- list-3, list-5, list-7 ---------------------------------------------- */
 
 TEST(l3_a_child_sees_what_it_has_read_of_its_element)
 {
@@ -272,10 +272,10 @@ TEST(l5_nothing_runs_without_somebody_who_looks)
     EXPECT_EQ(kit.one->runtime.sched->counters.runs, 0);
     /* Who wants to know how many there are wants no more. */
     struct value value;
-    EXPECT(scheduler_pull(kit.one->runtime.sched,
-                          kit.out,
-                          world_now(kit.world),
-                          &value) == ERR_OK);
+    EXPECT(sched_pull(kit.one->runtime.sched,
+                      kit.out,
+                      world_now(kit.world),
+                      &value) == ERR_OK);
     EXPECT_EQ(array_count(value), 3);
     EXPECT_EQ(list_kit_runs(&kit), 0);
     value_unref(value);
@@ -289,20 +289,20 @@ TEST(l5_nothing_runs_without_somebody_who_looks)
                      NULL) == ERR_OK);
     value_unref(id);
     struct place *output = place_payload(entity);
-    EXPECT(scheduler_pull(kit.one->runtime.sched,
-                          output,
-                          world_now(kit.world),
-                          &value) == ERR_OK);
+    EXPECT(sched_pull(kit.one->runtime.sched,
+                      output,
+                      world_now(kit.world),
+                      &value) == ERR_OK);
     EXPECT_QUOTED(value, "[2]");
     EXPECT_EQ(list_kit_runs(&kit), 1);
     value_unref(value);
     /* What has moved since is still what it was: the coordinator comes first,
      * and there is nothing to run. */
     list_kit_set(&kit, "[3,2,1]");
-    EXPECT(scheduler_pull(kit.one->runtime.sched,
-                          output,
-                          world_now(kit.world),
-                          &value) == ERR_OK);
+    EXPECT(sched_pull(kit.one->runtime.sched,
+                      output,
+                      world_now(kit.world),
+                      &value) == ERR_OK);
     EXPECT_QUOTED(value, "[2]");
     EXPECT_EQ(list_kit_runs(&kit), 0);
     value_unref(value);

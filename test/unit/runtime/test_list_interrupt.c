@@ -1,5 +1,5 @@
 /* A long list is built in one run. The host can interrupt it: how much is done
- * between two questions for that is counted here, never timed (P6 of
+ * between two questions for that is counted here, never timed (settle-6 of
  * sched/settle.h). */
 
 #include "runtime/list.h"
@@ -64,7 +64,7 @@ static void expect_built(struct watch *watch, uint32_t count)
         }
     }
     EXPECT_EQ(kit->errors, 0);
-    EXPECT(scheduler_check(kit->one->runtime.sched));
+    EXPECT(sched_check(kit->one->runtime.sched));
 }
 
 TEST(p6_the_run_that_builds_a_long_list_asks_every_so_many_children)

@@ -1,4 +1,4 @@
-/* Lists and restarts: L6 of runtime/list.h. */
+/* Lists and restarts: list-6 of runtime/list.h. */
 
 #include "lib/list_kit.h"
 #include "lib/test.h"
@@ -136,7 +136,7 @@ TEST(l6_what_was_edited_meanwhile_runs_one_child)
     list_kit_end(&kit);
 }
 
-/* L1 holds across the restart: nothing was remembered but the documents. */
+/* list-1 holds across the restart: nothing was remembered but the documents. */
 TEST(l6_what_was_moved_meanwhile_runs_nothing)
 {
     struct list_kit kit;
@@ -177,10 +177,10 @@ TEST(l6_an_output_that_is_not_here_is_deleted_when_it_has_come)
     list_kit_set(&kit, "[2,3]");
     for (int i = 0; i < 3; i++) { /* the first look asks for it */
         struct value value;
-        (void)scheduler_pull(kit.one->runtime.sched,
-                             kit.out,
-                             world_now(kit.world),
-                             &value);
+        (void)sched_pull(kit.one->runtime.sched,
+                         kit.out,
+                         world_now(kit.world),
+                         &value);
         value_unref(value);
         list_kit_idle(&kit);
     }

@@ -7,12 +7,12 @@
 #include "lib/values.h"
 #include "runtime/cell.h"
 
-struct stage {
+struct fixture {
     struct runtime runtime;
     struct space *space;
 };
 
-static void stage_begin(struct stage *on)
+static void fixture_begin(struct fixture *on)
 {
     struct err_detail detail = {0};
     runtime_init(&on->runtime, &(struct runtime_options){0});
@@ -21,13 +21,13 @@ static void stage_begin(struct stage *on)
               ERR_OK);
 }
 
-static void stage_end(struct stage *on)
+static void fixture_end(struct fixture *on)
 {
     runtime_release(&on->runtime);
 }
 
 /* The payload of a document, or what is at a pointer below it; new. */
-static struct place *place_at(struct stage *on,
+static struct place *place_at(struct fixture *on,
                               const char *id,
                               const char *pointer)
 {
@@ -48,7 +48,7 @@ static struct place *place_at(struct stage *on,
     return place;
 }
 
-static void set_schema(struct stage *on,
+static void set_schema(struct fixture *on,
                        const char *id,
                        const char *pointer,
                        const char *json,
@@ -71,7 +71,7 @@ static void set_schema(struct stage *on,
 }
 
 /* A write in a transaction, or in one of its own; "ok" or the sentence. */
-static const char *write_in(struct stage *on,
+static const char *write_in(struct fixture *on,
                             struct transaction *transaction,
                             const char *id,
                             const char *pointer,
@@ -98,7 +98,7 @@ static const char *write_in(struct stage *on,
     return err == ERR_SCHEMA ? detail.text : err_name(err);
 }
 
-static const char *put(struct stage *on,
+static const char *put(struct fixture *on,
                        const char *id,
                        const char *pointer,
                        const char *json)
@@ -106,7 +106,7 @@ static const char *put(struct stage *on,
     return write_in(on, NULL, id, pointer, WRITE_PUT, json);
 }
 
-static void expect(struct stage *on, const char *id, const char *json)
+static void expect(struct fixture *on, const char *id, const char *json)
 {
     const struct cell_access access = {&on->runtime, NULL, NULL};
     struct place *place = place_at(on, id, "");
@@ -120,8 +120,8 @@ static void expect(struct stage *on, const char *id, const char *json)
 
 TEST(a_write_that_does_not_fit_changes_nothing_and_names_the_place)
 {
-    struct stage on;
-    stage_begin(&on);
+    struct fixture on;
+    fixture_begin(&on);
     set_schema(&on,
                "d",
                "",
@@ -144,13 +144,13 @@ TEST(a_write_that_does_not_fit_changes_nothing_and_names_the_place)
     EXPECT_TEXT(put(&on, "d", "/new", "{'any':1}"), "ok");
     EXPECT_TEXT(put(&on, "other", "", "'free'"), "ok");
     expect(&on, "d", "{'n':1,'l':['a'],'new':{'any':1}}");
-    stage_end(&on);
+    fixture_end(&on);
 }
 
 TEST(every_kind_of_write_is_judged_by_what_it_leaves)
 {
-    struct stage on;
-    stage_begin(&on);
+    struct fixture on;
+    fixture_begin(&on);
     set_schema(&on,
                "d",
                "",
@@ -181,13 +181,13 @@ TEST(every_kind_of_write_is_judged_by_what_it_leaves)
     expect(&on, "d", "{'n':5,'l':['b']}");
     /* All of it may go. */
     EXPECT_TEXT(write_in(&on, NULL, "d", "", WRITE_DELETE, ""), "ok");
-    stage_end(&on);
+    fixture_end(&on);
 }
 
 TEST(a_transaction_is_judged_write_by_write_on_what_it_sees)
 {
-    struct stage on;
-    stage_begin(&on);
+    struct fixture on;
+    fixture_begin(&on);
     set_schema(&on, "d", "", "{'properties':{'n':{'maximum':5}}}", false);
     EXPECT_TEXT(put(&on, "d", "", "{'n':1}"), "ok");
     struct transaction *transaction =
@@ -202,13 +202,13 @@ TEST(a_transaction_is_judged_write_by_write_on_what_it_sees)
     EXPECT_EQ(transaction_commit(transaction, NULL), ERR_OK);
     transaction_release(transaction);
     expect(&on, "d", "{'n':5,'m':1}");
-    stage_end(&on);
+    fixture_end(&on);
 }
 
 TEST(a_schema_of_a_part_sees_writes_above_and_below)
 {
-    struct stage on;
-    stage_begin(&on);
+    struct fixture on;
+    fixture_begin(&on);
     set_schema(&on, "d", "/a", "{'required':['x']}", false);
     EXPECT_TEXT(put(&on, "d", "", "{'b':1}"), "ok"); /* nothing is there */
     EXPECT_TEXT(put(&on, "d", "", "{'a':{}}"),
@@ -219,13 +219,13 @@ TEST(a_schema_of_a_part_sees_writes_above_and_below)
                 "d does not match its schema at /a/x: is missing");
     EXPECT_TEXT(write_in(&on, NULL, "d", "/a", WRITE_DELETE, ""), "ok");
     expect(&on, "d", "{'b':{}}");
-    stage_end(&on);
+    fixture_end(&on);
 }
 
 TEST(what_was_wrong_before_does_not_stand_in_the_way)
 {
-    struct stage on;
-    stage_begin(&on);
+    struct fixture on;
+    fixture_begin(&on);
     EXPECT_TEXT(put(&on, "d", "", "{'a':{'n':'x'},'b':{'n':1}}"), "ok");
     set_schema(&on,
                "d",
@@ -239,13 +239,13 @@ TEST(what_was_wrong_before_does_not_stand_in_the_way)
         "d does not match its schema at /a/n: must be integer, not string");
     EXPECT_TEXT(put(&on, "d", "/a/n", "3"), "ok");
     expect(&on, "d", "{'a':{'n':3},'b':{'n':2}}");
-    stage_end(&on);
+    fixture_end(&on);
 }
 
 TEST(a_put_is_filled_if_it_was_asked_for)
 {
-    struct stage on;
-    stage_begin(&on);
+    struct fixture on;
+    fixture_begin(&on);
     static const char schema[] =
         "{'required':['a'],'properties':{'a':{'default':1}}}";
     set_schema(&on, "d", "", schema, true);
@@ -254,26 +254,26 @@ TEST(a_put_is_filled_if_it_was_asked_for)
     set_schema(&on, "d", "", schema, false);
     EXPECT_TEXT(put(&on, "d", "", "{'b':2}"),
                 "d does not match its schema at /a: is missing");
-    stage_end(&on);
+    fixture_end(&on);
 }
 
 TEST(a_write_through_a_link_is_judged_where_it_goes)
 {
-    struct stage on;
-    stage_begin(&on);
+    struct fixture on;
+    fixture_begin(&on);
     set_schema(&on, "d", "", "{'type':'integer'}", false);
     EXPECT_TEXT(put(&on, "l", "", "{'/':{'link@1':{'id':'d'}}}"), "ok");
     EXPECT_TEXT(put(&on, "l", "", "'x'"),
                 "d does not match its schema: must be integer, not string");
     EXPECT_TEXT(put(&on, "l", "", "7"), "ok");
     expect(&on, "d", "7");
-    stage_end(&on);
+    fixture_end(&on);
 }
 
 TEST(a_schema_can_be_taken_away)
 {
-    struct stage on;
-    stage_begin(&on);
+    struct fixture on;
+    fixture_begin(&on);
     set_schema(&on, "d", "", "false", false);
     set_schema(&on, "d", "/a", "false", false);
     EXPECT_TEXT(put(&on, "d", "", "1"),
@@ -290,5 +290,5 @@ TEST(a_schema_can_be_taken_away)
     EXPECT_TEXT(put(&on, "d", "/a", "1"), "ok");
     place_unref(part);
     place_unref(place);
-    stage_end(&on);
+    fixture_end(&on);
 }

@@ -127,7 +127,7 @@ static void open_runtime(struct desk *desk)
 static void idle(struct desk *desk)
 {
     EXPECT(world_idle(desk->one, true) == WORLD_AT_REST);
-    EXPECT(scheduler_check(desk->one->runtime.sched));
+    EXPECT(sched_check(desk->one->runtime.sched));
 }
 
 static void start(struct desk *desk)

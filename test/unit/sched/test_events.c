@@ -114,7 +114,7 @@ TEST(events_are_handled_in_order_and_their_senders_told)
     send(&act, 1, NULL);
     send(&act, 2, NULL);
     send(&act, 3, NULL);
-    EXPECT(!scheduler_is_idle(act.kit.sched));
+    EXPECT(!sched_is_idle(act.kit.sched));
     kit_idle(&act.kit);
     EXPECT_TEXT(buf_text(&act.handled), "1 2 3 ");
     EXPECT_TEXT(buf_text(&act.ended), "done OK 1; done OK 2; done OK 3; ");
@@ -160,7 +160,7 @@ TEST(the_same_event_again_gets_the_first_receipt)
         for (int again = 7; again <= 8; again++) {
             send(&act, again, "x");
             kit_idle(&act.kit);
-            replica_settle(&act.kit.replica); /* the receipt is fetched */
+            replica_pump(&act.kit.replica); /* the receipt is fetched */
             kit_idle(&act.kit);
         }
         EXPECT_TEXT(buf_text(&act.handled), "7 7 8 ");
@@ -224,7 +224,7 @@ TEST(named_events_leave_nothing_with_or_without_a_store)
             value_unref(spec.session);
             for (int again = 0; again < 3; again++) {
                 kit_idle(&act.kit);
-                replica_settle(&act.kit.replica);
+                replica_pump(&act.kit.replica);
             }
             before = i == 3 ? act.kit.space->entities.count : before;
         }
@@ -244,12 +244,12 @@ TEST(an_event_is_done_when_the_store_says_so)
     kit_idle(&act.kit);
     EXPECT_TEXT(buf_text(&act.handled), "7 ");
     EXPECT_TEXT(buf_text(&act.ended), "");
-    EXPECT(scheduler_is_idle(act.kit.sched));
-    EXPECT(!scheduler_is_settled(act.kit.sched));
+    EXPECT(sched_is_idle(act.kit.sched));
+    EXPECT(!sched_is_settled(act.kit.sched));
     kit_pump(&act.kit);
     kit_idle(&act.kit);
     EXPECT_TEXT(buf_text(&act.ended), "done OK 7; ");
-    EXPECT(scheduler_is_settled(act.kit.sched));
+    EXPECT(sched_is_settled(act.kit.sched));
     end(&act);
 }
 

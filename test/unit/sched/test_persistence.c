@@ -38,7 +38,7 @@ static const char *states(struct sched_kit *kit, const char *names)
     return text;
 }
 
-/* -- P1, P2 -------------------------------------------------------------- */
+/* -- persistence-1, persistence-2 ---------------------------------------- */
 
 TEST(nodes_without_an_identity_tell_nothing)
 {
@@ -203,7 +203,7 @@ TEST(p2_who_is_superseded_is_silent)
     kit_end(&kit);
 }
 
-/* -- P3 ------------------------------------------------------------------ */
+/* -- persistence-3 ------------------------------------------------------- */
 
 /* Two runs in a row of which the first has no answer. */
 TEST(p3_a_run_after_one_without_an_answer_proves_nothing)
@@ -314,7 +314,7 @@ TEST(an_identity_that_is_taken_or_unusable_is_none)
     kit_end(&kit);
 }
 
-/* -- P8 ------------------------------------------------------------------ */
+/* -- persistence-8 ------------------------------------------------------- */
 
 struct two {
     struct sched_kit one;
@@ -334,7 +334,7 @@ static void two_begin(struct two *two, kit_fn *fn, int64_t k)
         struct place *b = kit_place(kits[i], "b");
         space_want(kits[i]->space, a->entity);
         space_want(kits[i]->space, b->entity);
-        replica_settle(&kits[i]->replica);
+        replica_pump(&kits[i]->replica);
         place_unref(a);
         place_unref(b);
         two->c[i] = kit_computation(kits[i], "C", "a -> b", fn, k);
@@ -411,7 +411,7 @@ TEST(p8_who_was_asked_for_runs)
 {
     struct two two;
     two_begin(&two, kit_fn_times, 2);
-    scheduler_invalidate(two.other.sched, two.c[1]->node);
+    sched_invalidate(two.other.sched, two.c[1]->node);
     EXPECT_IDLE(&two.one);
     EXPECT_IDLE(&two.other);
     EXPECT_EQ(two.other.sched->counters.adopted, 0);
@@ -444,7 +444,7 @@ static void two_wait(struct two *two)
     EXPECT_EQ(two->c[1]->runs, 0);
     EXPECT_EQ(two->other.sched->counters.waits, 1);
     EXPECT_TEXT(gates_reason(two->c[1]->node, two->other.sim.now), "peer");
-    EXPECT(!scheduler_is_idle(two->other.sched));
+    EXPECT(!sched_is_idle(two->other.sched));
 }
 
 TEST(p9_who_ran_it_last_runs_it_and_the_others_wait)
@@ -456,7 +456,7 @@ TEST(p9_who_ran_it_last_runs_it_and_the_others_wait)
     kit_step(&two.other);
     EXPECT_EQ(two.c[1]->runs, 0);
     EXPECT_SEEN(two.e[1], "2 14");
-    EXPECT(scheduler_is_idle(two.other.sched));
+    EXPECT(sched_is_idle(two.other.sched));
     EXPECT_EQ(two.one.sched->counters.waits, 0);
     two_end(&two);
 }
@@ -502,7 +502,7 @@ TEST(p9_who_needs_it_now_does_not_wait)
     EXPECT_EQ(two.other.sched->counters.vain, 0);
     kit_step(&two.other);
     EXPECT_SEEN(two.e[1], "2 14");
-    EXPECT(scheduler_is_idle(two.other.sched));
+    EXPECT(sched_is_idle(two.other.sched));
     two_end(&two);
 }
 

@@ -1,5 +1,5 @@
-/* Refusals that are nobody's fault (R4 of sched/runner.h): a store that is
- * newer than this library may name an error that is not known here, which
+/* Refusals that are nobody's fault (runner-4 of sched/runner.h): a store that
+ * is newer than this library may name an error that is not known here, which
  * counts as one of the machine. It is tried again a number of times. The store
  * is a script, because no real one says so. */
 
@@ -7,10 +7,10 @@
 
 #include "lib/replica_kit.h"
 #include "lib/test.h"
-#include "sched/scheduler.h"
+#include "sched/sched.h"
 
 struct work {
-    struct stage stage;
+    struct fixture fixture;
     struct sched *sched;
     struct node *node;
     struct place *from;
@@ -44,32 +44,32 @@ static void on_error(void *ctx,
 static void begin(struct work *work)
 {
     *work = (struct work){0};
-    stage_open(&work->stage, "s1");
-    const struct scheduler_options options = {
+    fixture_open(&work->fixture, "s1");
+    const struct sched_options options = {
         .hooks = {.ctx = work, .error = on_error},
     };
-    work->sched = scheduler_new(&work->stage.replica, &options);
-    work->from = stage_place(&work->stage, "A");
-    work->to = stage_place(&work->stage, "B");
-    EXPECT_COMMIT(&work->stage, "put A 1");
-    stage_say(&work->stage, "verdict 1 @1");
-    stage_say(&work->stage, "sync 0-1 mark=1");
+    work->sched = sched_new(&work->fixture.replica, &options);
+    work->from = fixture_place(&work->fixture, "A");
+    work->to = fixture_place(&work->fixture, "B");
+    EXPECT_COMMIT(&work->fixture, "put A 1");
+    fixture_say(&work->fixture, "verdict 1 @1");
+    fixture_say(&work->fixture, "sync 0-1 mark=1");
     const struct node_spec spec = {
         .kind = NODE_EFFECT,
         .run = copy,
         .ctx = work,
     };
-    work->node = scheduler_register(work->sched, &spec);
-    scheduler_step(work->sched, 1);
+    work->node = sched_register(work->sched, &spec);
+    sched_step(work->sched, 1);
     work->answered = 2;
 }
 
 static void end(struct work *work)
 {
-    scheduler_free(work->sched);
+    sched_free(work->sched);
     place_unref(work->from);
     place_unref(work->to);
-    stage_close(&work->stage);
+    fixture_close(&work->fixture);
 }
 
 /* The store answers the last commit. */
@@ -81,8 +81,8 @@ static void answer(struct work *work, const char *what)
                    "verdict %u %s",
                    (unsigned)work->answered++,
                    what);
-    stage_say(&work->stage, line);
-    scheduler_step(work->sched, 1);
+    fixture_say(&work->fixture, line);
+    sched_step(work->sched, 1);
 }
 
 TEST(a_fault_is_tried_again_a_number_of_times)
@@ -100,7 +100,7 @@ TEST(a_fault_is_tried_again_a_number_of_times)
     EXPECT_EQ(work.errors, 1);
     EXPECT_EQ(work.runs, SCHED_ATTEMPTS_MAX);
     EXPECT_EQ(work.node->causes.count, 0);
-    EXPECT_EQ(work.sched->flights, 0);
+    EXPECT_EQ(work.sched->inflight, 0);
     end(&work);
 }
 
@@ -112,14 +112,14 @@ TEST(a_change_begins_a_new_count)
         answer(&work, "STORE");
     }
     EXPECT_EQ(work.errors, 1);
-    stage_say(&work.stage, "sync 1-2 A@2=5");
-    scheduler_step(work.sched, 1);
+    fixture_say(&work.fixture, "sync 1-2 A@2=5");
+    sched_step(work.sched, 1);
     EXPECT_EQ(work.runs, SCHED_ATTEMPTS_MAX + 1);
     answer(&work, "STORE");
     EXPECT_EQ(work.runs, SCHED_ATTEMPTS_MAX + 2);
     answer(&work, "@3");
     EXPECT_EQ(work.errors, 1);
     EXPECT_EQ(work.runs, SCHED_ATTEMPTS_MAX + 2);
-    EXPECT_TEXT(stage_see(&work.stage, "B"), "5");
+    EXPECT_TEXT(fixture_see(&work.fixture, "B"), "5");
     end(&work);
 }

@@ -30,14 +30,14 @@ TEST(more_materializers_than_sweeps_settle_in_one_step)
         }
         EXPECT_EQ(kit.sched->counters.not_settling, 0);
         EXPECT_EQ(kit.sched->counters.backoffs, 0);
-        EXPECT(scheduler_is_idle(kit.sched));
+        EXPECT(sched_is_idle(kit.sched));
     }
     kit_end(&kit);
 }
 
 static enum run_result invalidate_itself(struct run *run, struct kit_node *node)
 {
-    scheduler_invalidate(run->sched, node->node);
+    sched_invalidate(run->sched, node->node);
     return RUN_DONE;
 }
 
@@ -45,7 +45,7 @@ static enum run_result invalidate_itself(struct run *run, struct kit_node *node)
 static enum run_result remove_the_loop(struct run *run, struct kit_node *node)
 {
     struct kit_node *loop = node->ctx;
-    scheduler_invalidate(run->sched, node->node);
+    sched_invalidate(run->sched, node->node);
     if (node->runs == SCHED_RUNS_MAX && loop->node != NULL) {
         kit_remove(loop);
     }

@@ -340,7 +340,7 @@ static void ask_everything(struct sched_kit *kit)
     }
     value_unref(introspection_graph(kit->sched));
     value_unref(introspection_counters(kit->sched));
-    (void)settling_look(kit->sched, kit->sim.now);
+    (void)convergence_look(kit->sched, kit->sim.now);
 }
 
 /* What ran in which order, what there is, and how much work it was. */
@@ -362,7 +362,7 @@ static void note_state(struct sched_kit *kit, struct buf *log)
                (unsigned long long)counters->visits,
                (unsigned long long)counters->backoffs,
                (unsigned long long)kit->sim.now,
-               (unsigned long long)scheduler_next_wake(kit->sched));
+               (unsigned long long)sched_next_wake(kit->sched));
 }
 
 static void one_step(struct sched_kit *kit, struct random *random)

@@ -7,12 +7,12 @@
 #include "script/convert.h"
 #include "unit/script/kit.h"
 #include "value/compare.h"
-#include "value/link.h"
+#include "value/doc_link.h"
 
 /* A source over two documents, which notes every read as a line: "leaf
  * /a/0", "kind /a", "shape /a", "deep ", with "other" before those of the
  * second document. Links of the first lead to the root of the second. */
-struct stage {
+struct lua_runtime {
     struct kit kit;
     struct view_source source;
     struct view_run run;
@@ -23,22 +23,22 @@ struct stage {
     struct err_detail refused;
 };
 
-static void note(struct stage *stage,
+static void note(struct lua_runtime *lua,
                  const char *what,
                  const struct view_place *place,
                  const struct path_segment *step)
 {
-    if (stage->notes.length > 0) {
-        buf_append_char(&stage->notes, ' ');
+    if (lua->notes.length > 0) {
+        buf_append_char(&lua->notes, ' ');
     }
-    if (place->document == &stage->documents[1]) {
-        buf_append_text(&stage->notes, "other ");
+    if (place->document == &lua->documents[1]) {
+        buf_append_text(&lua->notes, "other ");
     }
-    buf_append_text(&stage->notes, what);
-    buf_append_char(&stage->notes, ' ');
-    path_write(&stage->notes, place->path);
+    buf_append_text(&lua->notes, what);
+    buf_append_char(&lua->notes, ' ');
+    path_write(&lua->notes, place->path);
     if (step != NULL) {
-        path_write_segments(&stage->notes, step, 1);
+        path_write_segments(&lua->notes, step, 1);
     }
 }
 
@@ -54,19 +54,19 @@ static enum err find_child(struct view_source *source,
                            struct view_found *out,
                            struct err_detail *detail)
 {
-    struct stage *stage = CONTAINER_OF(source, struct stage, source);
+    struct lua_runtime *lua = CONTAINER_OF(source, struct lua_runtime, source);
     if (value_is_text(step->key, "forbidden")) {
         return err_set(detail, ERR_STALE, "not today");
     }
     struct value found = value_child(at(place), step);
     if (value_kind(found) == VALUE_LINK) {
-        note(stage, "link", place, step);
-        out->value = value_ref(stage->documents[1]);
-        out->place.document = &stage->documents[1];
-        out->place.path = path_new(&stage->paths, NULL, 0);
+        note(lua, "link", place, step);
+        out->value = value_ref(lua->documents[1]);
+        out->place.document = &lua->documents[1];
+        out->place.path = path_new(&lua->paths, NULL, 0);
         return ERR_OK;
     }
-    note(stage, value_is_container(found) ? "kind" : "leaf", place, step);
+    note(lua, value_is_container(found) ? "kind" : "leaf", place, step);
     out->value = value_ref(found);
     out->place.document = place->document;
     out->place.path = path_child(place->path, step->key);
@@ -78,9 +78,9 @@ static enum err find_shape(struct view_source *source,
                            struct value *out,
                            struct err_detail *detail)
 {
-    struct stage *stage = CONTAINER_OF(source, struct stage, source);
+    struct lua_runtime *lua = CONTAINER_OF(source, struct lua_runtime, source);
     (void)detail;
-    note(stage, "shape", place, NULL);
+    note(lua, "shape", place, NULL);
     *out = value_ref(at(place));
     return ERR_OK;
 }
@@ -90,9 +90,9 @@ static enum err find_deep(struct view_source *source,
                           struct value *out,
                           struct err_detail *detail)
 {
-    struct stage *stage = CONTAINER_OF(source, struct stage, source);
+    struct lua_runtime *lua = CONTAINER_OF(source, struct lua_runtime, source);
     (void)detail;
-    note(stage, "deep", place, NULL);
+    note(lua, "deep", place, NULL);
     *out = value_ref(at(place));
     return ERR_OK;
 }
@@ -104,256 +104,255 @@ static void open_heddle(lua_State *L, void *ctx)
     convert_add_functions(L);
 }
 
-static void stage_init(struct stage *stage, const char *json)
+static void lua_runtime_init(struct lua_runtime *lua, const char *json)
 {
-    *stage = (struct stage){0};
-    kit_init(&stage->kit, NULL);
-    EXPECT_EQ(script_module_register(stage->kit.script,
+    *lua = (struct lua_runtime){0};
+    kit_init(&lua->kit, NULL);
+    EXPECT_EQ(script_module_register(lua->kit.script,
                                      "heddle",
                                      open_heddle,
                                      NULL,
-                                     &stage->kit.error),
+                                     &lua->kit.error),
               SCRIPT_FINE);
-    stage->source = (struct view_source){find_child, find_shape, find_deep};
-    path_table_init(&stage->paths);
-    stage->documents[0] = from_quoted(json);
-    stage->documents[1] = from_quoted("{'name':'linked'}");
-    view_run_begin(&stage->run, &stage->source);
+    lua->source = (struct view_source){find_child, find_shape, find_deep};
+    path_table_init(&lua->paths);
+    lua->documents[0] = from_quoted(json);
+    lua->documents[1] = from_quoted("{'name':'linked'}");
+    view_run_begin(&lua->run, &lua->source);
 }
 
-static void stage_release(struct stage *stage)
+static void lua_runtime_release(struct lua_runtime *lua)
 {
-    view_run_end(&stage->run);
-    value_unref(stage->documents[0]);
-    value_unref(stage->documents[1]);
-    value_unref(stage->taken);
-    path_table_release(&stage->paths);
-    kit_release(&stage->kit);
-    buf_release(&stage->notes);
+    view_run_end(&lua->run);
+    value_unref(lua->documents[0]);
+    value_unref(lua->documents[1]);
+    value_unref(lua->taken);
+    path_table_release(&lua->paths);
+    kit_release(&lua->kit);
+    buf_release(&lua->notes);
 }
 
 static int push_root(lua_State *L, void *ctx)
 {
-    struct stage *stage = ctx;
-    struct view_found *found = view_hold(&stage->run);
-    found->value = value_ref(stage->documents[0]);
-    found->place.document = &stage->documents[0];
-    found->place.path = path_new(&stage->paths, NULL, 0);
-    view_push_held(L, &stage->run);
-    EXPECT_EQ(view_is(L, -1), value_is_container(stage->documents[0]));
+    struct lua_runtime *lua = ctx;
+    struct view_found *found = view_hold(&lua->run);
+    found->value = value_ref(lua->documents[0]);
+    found->place.document = &lua->documents[0];
+    found->place.path = path_new(&lua->paths, NULL, 0);
+    view_push_held(L, &lua->run);
+    EXPECT_EQ(view_is(L, -1), value_is_container(lua->documents[0]));
     return 1;
 }
 
 static void take_text(lua_State *L, int count, void *ctx)
 {
-    struct stage *stage = ctx;
-    kit_take(L, count, &stage->kit);
+    struct lua_runtime *lua = ctx;
+    kit_take(L, count, &lua->kit);
 }
 
 static void take_value(lua_State *L, int count, void *ctx)
 {
-    struct stage *stage = ctx;
+    struct lua_runtime *lua = ctx;
     EXPECT_INT(count, 1);
-    value_unref(stage->taken);
-    stage->refused = (struct err_detail){0};
+    value_unref(lua->taken);
+    lua->refused = (struct err_detail){0};
     const enum err err =
-        convert_read(L, 1, "v", NULL, &stage->taken, &stage->refused);
-    EXPECT_EQ(stage->refused.err, err);
+        convert_read(L, 1, "v", NULL, &lua->taken, &lua->refused);
+    EXPECT_EQ(lua->refused.err, err);
 }
 
-static void run(struct stage *stage,
+static void run(struct lua_runtime *lua,
                 const char *code,
                 void (*take)(lua_State *L, int count, void *ctx))
 {
-    buf_clear(&stage->notes);
+    buf_clear(&lua->notes);
     struct script_function function;
-    if (!kit_load(&stage->kit, code, &function)) {
+    if (!kit_load(&lua->kit, code, &function)) {
         return;
     }
     const struct script_call call = {.function = function,
                                      .push = push_root,
                                      .take = take,
-                                     .ctx = stage};
-    if (script_call(stage->kit.script, &call, &stage->kit.error) !=
-        SCRIPT_FINE) {
-        script_error_write(&stage->kit.result, &stage->kit.error);
+                                     .ctx = lua};
+    if (script_call(lua->kit.script, &call, &lua->kit.error) != SCRIPT_FINE) {
+        script_error_write(&lua->kit.result, &lua->kit.error);
     }
-    script_function_release(stage->kit.script, &function);
+    script_function_release(lua->kit.script, &function);
 }
 
 /* The document is the argument of `code`. */
-static void expect_seen(struct stage *stage,
+static void expect_seen(struct lua_runtime *lua,
                         const char *code,
                         const char *want,
                         const char *notes)
 {
-    run(stage, code, take_text);
-    EXPECT_TEXT(buf_text(&stage->kit.result), want);
-    EXPECT_TEXT(buf_text(&stage->notes), notes);
+    run(lua, code, take_text);
+    EXPECT_TEXT(buf_text(&lua->kit.result), want);
+    EXPECT_TEXT(buf_text(&lua->notes), notes);
 }
 
 TEST(only_what_is_touched_is_noted)
 {
-    struct stage stage;
-    stage_init(&stage,
-               "{'items':[{'price':2,'qty':3},{'price':4}],'title':'x',"
-               "'none':null,'b':{'y':1,'x':2}}");
-    expect_seen(&stage, "local v = ...", "", "");
-    expect_seen(&stage, "return (...).title", "x", "leaf /title");
-    expect_seen(&stage, "return (...).none", "null", "leaf /none");
-    expect_seen(&stage, "return (...).missing", "nil", "leaf /missing");
-    expect_seen(&stage, "local x = (...).items", "", "kind /items");
-    expect_seen(&stage, "return #(...).items", "2", "kind /items shape /items");
-    expect_seen(&stage,
+    struct lua_runtime lua;
+    lua_runtime_init(&lua,
+                     "{'items':[{'price':2,'qty':3},{'price':4}],'title':'x',"
+                     "'none':null,'b':{'y':1,'x':2}}");
+    expect_seen(&lua, "local v = ...", "", "");
+    expect_seen(&lua, "return (...).title", "x", "leaf /title");
+    expect_seen(&lua, "return (...).none", "null", "leaf /none");
+    expect_seen(&lua, "return (...).missing", "nil", "leaf /missing");
+    expect_seen(&lua, "local x = (...).items", "", "kind /items");
+    expect_seen(&lua, "return #(...).items", "2", "kind /items shape /items");
+    expect_seen(&lua,
                 "return (...).items[1].price",
                 "2",
                 "kind /items kind /items/0 leaf /items/0/price");
-    expect_seen(&stage,
+    expect_seen(&lua,
                 "local n = 0 for i, item in ipairs((...).items) do n = n + i * "
                 "item.price end return n",
                 "10",
                 "kind /items shape /items kind /items/0 leaf /items/0/price "
                 "kind /items/1 leaf /items/1/price");
-    expect_seen(&stage,
+    expect_seen(&lua,
                 "for k, v in pairs((...).items) do return k, v.qty end",
                 "1 3",
                 "kind /items shape /items kind /items/0 leaf /items/0/qty");
     expect_seen(
-        &stage,
+        &lua,
         "local s = '' for k, v in pairs((...).b) do s = s .. k .. v end "
         "return s",
         "x2y1",
         "kind /b shape /b leaf /b/x leaf /b/y");
-    stage_release(&stage);
+    lua_runtime_release(&lua);
 }
 
 TEST(keys_that_cannot_be_there_are_nil_and_no_read)
 {
-    struct stage stage;
-    stage_init(&stage, "{'a':[1,2],'0':'zero','1':'one'}");
-    expect_seen(&stage, "return (...)[1], (...)[true]", "nil nil", "");
-    expect_seen(&stage, "return (...)['1']", "one", "leaf /1");
-    expect_seen(&stage,
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "{'a':[1,2],'0':'zero','1':'one'}");
+    expect_seen(&lua, "return (...)[1], (...)[true]", "nil nil", "");
+    expect_seen(&lua, "return (...)['1']", "one", "leaf /1");
+    expect_seen(&lua,
                 "local a = (...).a return a[0], a[-1], a.x, a['1'], a[1.5], "
                 "a[2^40]",
                 "nil nil nil nil nil nil",
                 "kind /a");
-    expect_seen(&stage,
+    expect_seen(&lua,
                 "local a = (...).a return a[1.0], a[3]",
                 "1 nil",
                 "kind /a leaf /a/0 leaf /a/2");
-    expect_seen(&stage, "return (...)['\\xff']", "nil", "");
-    expect_seen(&stage, "return #(...)", "0", "shape ");
-    expect_seen(&stage,
+    expect_seen(&lua, "return (...)['\\xff']", "nil", "");
+    expect_seen(&lua, "return #(...)", "0", "shape ");
+    expect_seen(&lua,
                 "for i in ipairs(...) do return i end return 'none'",
                 "none",
                 "shape ");
-    stage_release(&stage);
+    lua_runtime_release(&lua);
 }
 
 TEST(views_are_read_only)
 {
-    struct stage stage;
-    stage_init(&stage, "{'a':[1]}");
-    expect_seen(&stage,
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "{'a':[1]}");
+    expect_seen(&lua,
                 "\nlocal v = ... v.price = 1",
                 "test.lua:2: the value of get() is read-only: use "
                 "cell:key(\"price\"):set(value)",
                 "");
-    expect_seen(&stage,
+    expect_seen(&lua,
                 "(...).a[2] = 1",
                 "test.lua:1: the value of get() is read-only: use "
                 "cell:key(2):set(value) or cell:append(value)",
                 "kind /a");
-    expect_seen(&stage,
+    expect_seen(&lua,
                 "table.insert((...).a, 5)",
                 "test.lua:1: the value of get() is read-only: use "
                 "cell:key(2):set(value) or cell:append(value)",
                 "kind /a shape /a");
-    expect_seen(&stage,
+    expect_seen(&lua,
                 "(...)[{}] = 1",
                 "test.lua:1: the value of get() is read-only: use "
                 "cell:key(...):set(value)",
                 "");
     expect_seen(
-        &stage,
+        &lua,
         "return getmetatable(...), pcall(setmetatable, ..., {})",
         "false false bad argument #1 to 'setmetatable' (table expected, "
         "got view)",
         "");
-    expect_seen(&stage,
+    expect_seen(&lua,
                 "return pcall(rawset, ..., 1, 1)",
                 "false bad argument #1 to 'rawset' (table expected, got view)",
                 "");
-    stage_release(&stage);
+    lua_runtime_release(&lua);
 }
 
 TEST(the_table_library_reads_views)
 {
-    struct stage stage;
-    stage_init(&stage, "['a','b','c']");
-    expect_seen(&stage,
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "['a','b','c']");
+    expect_seen(&lua,
                 "return table.concat(..., '-')",
                 "a-b-c",
                 "shape  leaf /0 leaf /1 leaf /2");
-    expect_seen(&stage,
+    expect_seen(&lua,
                 "return (select('#', table.unpack(...)))",
                 "3",
                 "shape  leaf /0 leaf /1 leaf /2");
-    stage_release(&stage);
+    lua_runtime_release(&lua);
 }
 
 TEST(links_are_followed)
 {
-    struct stage stage;
-    stage_init(&stage, "{'to':{'/':{'link@1':{'id':'of:y'}}}}");
-    expect_seen(&stage,
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "{'to':{'/':{'link@1':{'id':'of:y'}}}}");
+    expect_seen(&lua,
                 "return (...).to.name",
                 "linked",
                 "link /to other leaf /name");
-    stage_release(&stage);
+    lua_runtime_release(&lua);
 }
 
 TEST(views_of_one_place_are_equal)
 {
-    struct stage stage;
-    stage_init(&stage, "{'a':[[1],[1]],'b':{}}");
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "{'a':[[1],[1]],'b':{}}");
     expect_seen(
-        &stage,
+        &lua,
         "local v = ... return v.a == v.a, v.a[1] == v.a[2], v.a == v.b, "
         "v.a == 1, v.a ~= v.a",
         "true false false false false",
         "kind /a kind /a kind /a kind /a/0 kind /a kind /a/1 kind /a "
         "kind /b kind /a kind /a kind /a");
-    stage_release(&stage);
+    lua_runtime_release(&lua);
 }
 
 TEST(a_view_is_its_value_where_a_value_is_wanted)
 {
-    struct stage stage;
-    stage_init(&stage, "{'a':[1,{'b':null}],'c':{}}");
-    expect_seen(&stage,
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "{'a':[1,{'b':null}],'c':{}}");
+    expect_seen(&lua,
                 "return tostring((...).a)",
                 "[1,{\"b\":null}]",
                 "kind /a deep /a");
-    run(&stage, "return {x = (...).a, y = ...}", take_value);
+    run(&lua, "return {x = (...).a, y = ...}", take_value);
     struct value want =
         from_quoted("{'x':[1,{'b':null}],'y':{'a':[1,{'b':null}],'c':{}}}");
-    EXPECT_VALUE(stage.taken, want);
+    EXPECT_VALUE(lua.taken, want);
     value_unref(want);
-    stage_release(&stage);
+    lua_runtime_release(&lua);
 }
 
 TEST(a_view_dies_with_its_run)
 {
-    struct stage stage;
-    stage_init(&stage, "{'a':[1,2]}");
-    expect_seen(&stage,
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "{'a':[1,2]}");
+    expect_seen(&lua,
                 "kept = (...).a loop = {pairs(...)}",
                 "",
                 "kind /a shape ");
-    view_run_end(&stage.run);
-    EXPECT(list_is_empty(&stage.run.views));
+    view_run_end(&lua.run);
+    EXPECT(list_is_empty(&lua.run.views));
     static const char *const uses[] = {
         "return kept[1]",
         "return #kept",
@@ -363,57 +362,54 @@ TEST(a_view_dies_with_its_run)
         "loop[1](loop[2], loop[3])",
     };
     for (size_t i = 0; i < COUNT_OF(uses); i++) {
-        EXPECT_CONTAINS(kit_run(&stage.kit, uses[i]),
+        EXPECT_CONTAINS(kit_run(&lua.kit, uses[i]),
                         "this value was read in a run that has ended: read it "
                         "again with get()");
     }
-    EXPECT_TEXT(kit_run(&stage.kit, "return kept == kept"), "true");
-    view_run_begin(&stage.run, &stage.source);
-    run(&stage, "return kept", take_value);
-    EXPECT_TEXT(stage.refused.text,
+    EXPECT_TEXT(kit_run(&lua.kit, "return kept == kept"), "true");
+    view_run_begin(&lua.run, &lua.source);
+    run(&lua, "return kept", take_value);
+    EXPECT_TEXT(lua.refused.text,
                 "v cannot be read: it was read in a run that has ended");
-    stage_release(&stage);
+    lua_runtime_release(&lua);
 }
 
 TEST(a_loop_sees_what_the_run_writes)
 {
-    struct stage stage;
-    stage_init(&stage, "{'a':1,'b':2}");
-    expect_seen(&stage,
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "{'a':1,'b':2}");
+    expect_seen(&lua,
                 "kept = ... f, s, k = pairs(kept) k = f(s, k) return k",
                 "a",
                 "shape  leaf /a");
-    value_unref(stage.documents[0]);
-    stage.documents[0] = from_quoted("{'a':1,'c':2}");
-    EXPECT_TEXT(kit_run(&stage.kit, "return f(s, k)"), "nil");
-    EXPECT_TEXT(kit_run(&stage.kit, "return kept.c"), "2");
-    stage_release(&stage);
+    value_unref(lua.documents[0]);
+    lua.documents[0] = from_quoted("{'a':1,'c':2}");
+    EXPECT_TEXT(kit_run(&lua.kit, "return f(s, k)"), "nil");
+    EXPECT_TEXT(kit_run(&lua.kit, "return kept.c"), "2");
+    lua_runtime_release(&lua);
 }
 
 TEST(what_the_source_refuses_is_raised)
 {
-    struct stage stage;
-    stage_init(&stage, "{}");
-    expect_seen(&stage,
-                "\nreturn (...).forbidden",
-                "test.lua:2: not today",
-                "");
-    stage_release(&stage);
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "{}");
+    expect_seen(&lua, "\nreturn (...).forbidden", "test.lua:2: not today", "");
+    lua_runtime_release(&lua);
 }
 
 TEST(garbage_views_are_forgotten)
 {
-    struct stage stage;
-    stage_init(&stage, "{'a':{'b':1}}");
-    run(&stage, "for i = 1, 20000 do local x = (...).a.b end", take_text);
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "{'a':{'b':1}}");
+    run(&lua, "for i = 1, 20000 do local x = (...).a.b end", take_text);
     size_t alive = 0;
-    for (const struct list_node *node = stage.run.views.head.next;
-         node != &stage.run.views.head;
+    for (const struct list_node *node = lua.run.views.head.next;
+         node != &lua.run.views.head;
          node = node->next) {
         alive++;
     }
     EXPECT(alive < 15000);
-    stage_release(&stage);
+    lua_runtime_release(&lua);
 }
 
 PROPERTY(a_copy_through_views_is_the_value, 150)
@@ -422,11 +418,11 @@ PROPERTY(a_copy_through_views_is_the_value, 150)
                             .depth = 4,
                             .width = 40,
                             .flags = GEN_PLAIN};
-    struct stage stage;
-    stage_init(&stage, "null");
-    value_unref(stage.documents[0]);
-    stage.documents[0] = gen_value(&gen);
-    run(&stage,
+    struct lua_runtime lua;
+    lua_runtime_init(&lua, "null");
+    value_unref(lua.documents[0]);
+    lua.documents[0] = gen_value(&gen);
+    run(&lua,
         "local heddle = require 'heddle'\n"
         "local function copy(v)\n"
         "  if type(v) ~= 'userdata' or v == heddle.null then return v end\n"
@@ -436,7 +432,7 @@ PROPERTY(a_copy_through_views_is_the_value, 150)
         "end\n"
         "return copy(...)",
         take_value);
-    EXPECT_TEXT(stage.refused.text, "");
-    EXPECT_VALUE(stage.taken, stage.documents[0]);
-    stage_release(&stage);
+    EXPECT_TEXT(lua.refused.text, "");
+    EXPECT_VALUE(lua.taken, lua.documents[0]);
+    lua_runtime_release(&lua);
 }

@@ -1,4 +1,4 @@
-/* Groups of commits in one transaction (E3), and faults in the middle of
+/* Groups of commits in one transaction (engine-3), and faults in the middle of
  * them. */
 
 #include <string.h>

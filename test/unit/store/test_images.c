@@ -422,7 +422,7 @@ TEST(when_everything_is_forgotten_so_are_images)
     struct err_detail detail = {0};
     EXPECT_INT(engine_write_begin(&kit.engine, &detail), ERR_OK);
     const enum err err =
-        observed_mend(&kit.engine, OBSERVED_MENDINGS - 1, &detail);
+        observed_repair(&kit.engine, OBSERVED_MENDINGS - 1, &detail);
     EXPECT_INT(engine_write_end(&kit.engine, err, &detail), ERR_OK);
     EXPECT_TEXT(images(&kit), "");
     observe_many(&kit, 20, 3);

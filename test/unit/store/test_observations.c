@@ -12,7 +12,7 @@
 #include "lib/values.h"
 #include "store/maintain.h"
 #include "store/observed.h"
-#include "store/runs.h"
+#include "store/run_history.h"
 
 static const char rows_sql[] =
     "SELECT (SELECT count(*) FROM action), (SELECT count(*) FROM run),"
@@ -278,7 +278,8 @@ static const char *changed_at(struct store_kit *kit, const char *piece)
     const struct value branch = value_text_new("");
     const struct value name = value_text_new(piece);
     EXPECT_INT(engine_read_begin(&kit->engine, &kit->detail), ERR_OK);
-    EXPECT_INT(runs_of_piece(&kit->engine, branch, name, &list, NULL), ERR_OK);
+    EXPECT_INT(run_history_of_piece(&kit->engine, branch, name, &list, NULL),
+               ERR_OK);
     VEC_FOREACH (&list.at, action) {
         length += (size_t)snprintf(text + length,
                                    sizeof text - length,

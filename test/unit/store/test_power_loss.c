@@ -24,7 +24,7 @@ static struct disk_file *set_up(struct disk *disk)
 }
 
 /* How often each first letter of a sector of "a" was found, over many losses
- * of power now, all fates; '-' is a file that is not there. */
+ * of power now, all outcomes; '-' is a file that is not there. */
 struct tally {
     unsigned first[256];
     unsigned second[256];
@@ -40,9 +40,9 @@ static void tally_survivors(const struct disk *disk, struct tally *tally)
     random_init(&random, 1);
     disk_replay_init(&replay, disk, &nothing);
     disk_replay_to(&replay, disk->changes.count);
-    for (unsigned i = 0; i < 40 * DISK_FATE_COUNT; i++) {
+    for (unsigned i = 0; i < 40 * DISK_OUTCOME_COUNT; i++) {
         struct disk image;
-        disk_survivor(&replay, i % DISK_FATE_COUNT, &random, &image);
+        disk_survivor(&replay, i % DISK_OUTCOME_COUNT, &random, &image);
         const struct disk_file *file = disk_find(&image, "a");
         const struct buf *content = file != NULL ? &file->content : NULL;
         const bool whole =
@@ -69,8 +69,8 @@ TEST(what_was_synced_is_always_there)
     struct tally tally;
     (void)set_up(&disk);
     tally_survivors(&disk, &tally);
-    EXPECT_EQ(tally.first['x'], 40 * DISK_FATE_COUNT);
-    EXPECT_EQ(tally.second['x'], 40 * DISK_FATE_COUNT);
+    EXPECT_EQ(tally.first['x'], 40 * DISK_OUTCOME_COUNT);
+    EXPECT_EQ(tally.second['x'], 40 * DISK_OUTCOME_COUNT);
     disk_release(&disk);
 }
 
@@ -143,7 +143,7 @@ static unsigned stride(void)
     return test_is_slow() ? 5 : 1;
 }
 
-/* Every moment beside a sync, with every fate, and some moments between. */
+/* Every moment beside a sync, with every outcome, and some moments between. */
 static void lose_at_every_sync(enum durability durability,
                                struct power_loss_counts *counts)
 {

@@ -1,7 +1,7 @@
 /* Records: what is captured from one engine gives equal tables and an equal
  * chain in another, and nothing else does. */
 
-#include "store/effects.h"
+#include "store/commit_record.h"
 
 #include <string.h>
 
@@ -19,10 +19,10 @@ struct tape {
     VEC(struct value) records;
 };
 
-static void record(void *ctx, const struct effects *effects)
+static void record(void *ctx, const struct commit_record *commit_record)
 {
     struct tape *tape = ctx;
-    vec_push(&tape->records, effects_write(effects));
+    vec_push(&tape->records, record_write(commit_record));
 }
 
 static void tape_release(struct tape *tape)
@@ -38,7 +38,7 @@ static void kit_open_recorded(struct store_kit *kit,
                               struct engine_options options)
 {
     *tape = (struct tape){0};
-    options.on_effects = record;
+    options.on_commit_record = record;
     options.ctx = tape;
     kit_open_memory(kit, &options);
 }
@@ -295,12 +295,12 @@ TEST(a_record_is_written_and_read_without_loss)
     kit_open_recorded(&source, &tape, options);
     make_history(&source);
     VEC_FOREACH (&tape.records, one) {
-        struct effects effects;
-        EXPECT_INT(effects_read(*one, &effects, NULL), ERR_OK);
-        struct value again = effects_write(&effects);
+        struct commit_record commit_record;
+        EXPECT_INT(commit_record_read(*one, &commit_record, NULL), ERR_OK);
+        struct value again = record_write(&commit_record);
         EXPECT_VALUE(again, *one);
         value_unref(again);
-        effects_release(&effects);
+        commit_record_release(&commit_record);
     }
     tape_release(&tape);
     kit_close(&source);
@@ -594,12 +594,12 @@ struct witness {
 };
 
 /* What is told is in the file: another connection would see it. */
-static void witness_record(void *ctx, const struct effects *effects)
+static void witness_record(void *ctx, const struct commit_record *commit_record)
 {
     struct witness *witness = ctx;
     witness->told++;
     EXPECT_INT(sqlite3_get_autocommit(witness->kit->engine.database.db), 1);
-    EXPECT(effects->record <= witness->kit->engine.record);
+    EXPECT(commit_record->record <= witness->kit->engine.record);
 }
 
 TEST(a_record_is_told_when_its_group_is_in_the_file_and_not_before)
@@ -610,7 +610,7 @@ TEST(a_record_is_told_when_its_group_is_in_the_file_and_not_before)
     struct store_kit kit;
     struct witness witness = {.kit = &kit};
     const struct engine_options options = {
-        .on_effects = witness_record,
+        .on_commit_record = witness_record,
         .ctx = &witness,
     };
     kit_open_memory(&kit, &options);

@@ -1,5 +1,5 @@
 /* Reading at any seq, and snapshots: they change the cost, never the answer
- * (scenarios D, A14 and the engine's E2). */
+ * (scenarios D, A14 and the engine's engine-2). */
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* address: scopes and their keys (A1), ids that are fit for a name, and the
- * order and the text of addresses. */
+/* address: scopes and their keys (address-1), ids that are fit for a name, and
+ * the order and the text of addresses. */
 
 #include "value/address.h"
 

@@ -282,7 +282,7 @@ TEST(a_slot_of_ones_own_is_changed_in_place)
     value_unref(array);
 }
 
-/* T1 and T2: one wrong number anywhere in a tree of three levels. */
+/* array-1 and array-2: one wrong number anywhere in a tree of three levels. */
 TEST(value_check_finds_a_broken_tree)
 {
     struct value array = array_of_numbers(2000);
@@ -543,7 +543,7 @@ TEST(pushing_to_an_unshared_array_allocates_less_than_once_a_leaf)
     value_unref(array);
 }
 
-/* T3, by the number of nodes that hold what is left. */
+/* array-3, by the number of nodes that hold what is left. */
 TEST(t3_removing_most_elements_one_by_one_leaves_no_thin_nodes)
 {
     struct value array = array_of_numbers(6400);

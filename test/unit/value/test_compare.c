@@ -1,5 +1,5 @@
-/* compare: equality and hash see the content and nothing else (C1, C2), and a
- * comparison costs what differs. */
+/* compare: equality and hash see the content and nothing else (compare-1,
+ * compare-2), and a comparison costs what differs. */
 
 #include "value/compare.h"
 
@@ -24,7 +24,7 @@ static struct value reread(struct value value)
     return read;
 }
 
-/* -- C2 ------------------------------------------------------------------ */
+/* -- compare-2 ----------------------------------------------------------- */
 
 TEST(c2_special_numbers_and_absence_compare_by_content)
 {
@@ -100,7 +100,7 @@ TEST(values_that_differ_are_not_equal)
     }
 }
 
-/* -- C1 ------------------------------------------------------------------ */
+/* -- compare-1 ----------------------------------------------------------- */
 
 TEST(c1_the_order_of_keys_is_not_seen)
 {

@@ -1,5 +1,6 @@
-/* difference: which paths changed (D1 to D5), which reads notice, patches from
- * differences, and writing over without losing identity. */
+/* difference: which paths changed (difference-1 to difference-5), which reads
+ * notice, patches from differences, and writing over without losing
+ * identity. */
 
 #include "value/difference.h"
 
@@ -37,13 +38,13 @@ TEST(the_changed_paths_of_two_values)
         const char *after;
         const char *paths;
     } rows[] = {
-        /* D1 */
+        /* difference-1 */
         {NULL, NULL, ""},
         {"1", "1.0", ""},
         {"{'a':1,'b':2}", "{'b':2,'a':1}", ""},
         {"[1,{'a':[]}]", "[1,{'a':[]}]", ""},
         {"{'/':{'number@1':'NaN'}}", "{'/':{'number@1':'NaN'}}", ""},
-        /* D2 */
+        /* difference-2 */
         {NULL, "{'a':1}", "[]"},
         {"{'a':1}", NULL, "[]"},
         {NULL, "null", "[]"},
@@ -51,7 +52,7 @@ TEST(the_changed_paths_of_two_values)
         {"{'a':1}", "{}", "[/a]"},
         {"{'a':{'b':1}}", "{'a':{'c':1}}", "[/a/b] [/a/c]"},
         {"{'a':null}", "{}", "[/a]"},
-        /* D3 */
+        /* difference-3 */
         {"[1,2]", "[1,3]", "[/1]"},
         {"[1,2]", "[1,2,3]", "[]"},
         {"[1,2]", "[5,2,3]", "[] [/0]"},
@@ -59,11 +60,11 @@ TEST(the_changed_paths_of_two_values)
         {"[]", "[1]", "[]"},
         {"{'l':[[1],[2]]}", "{'l':[[1],[2,3]]}", "[/l/1]"},
         {"[0,0,0,0,0,0,0,0,0,0,0]", "[0,0,1,0,0,0,0,0,0,0,1]", "[/10] [/2]"},
-        /* D4 */
+        /* difference-4 */
         {"{'a':{'b':1,'c':2}}", "{'a':{'b':1,'c':3}}", "[/a/c]"},
         {"{'b':1,'a':2}", "{'b':2,'a':1}", "[/a] [/b]"},
         {"{'a/b':1}", "{'a/b':2}", "[/a~1b]"},
-        /* D5 */
+        /* difference-5 */
         {"1", "2", "[]"},
         {"0", "-0", "[]"},
         {"[]", "{}", "[]"},

@@ -1,5 +1,5 @@
 /* json: what is read and refused, where and why; that what is written reads
- * back (J1), and that canonical texts decide equality (J2).
+ * back (json-1), and that canonical texts decide equality (json-2).
  *
  * Oracles: the public parsing set in test/data/json-parsing, and jansson in
  * test_json_peer.c. */

@@ -67,7 +67,7 @@ static void plain_release(plain *list)
     vec_release(list);
 }
 
-/* Positions in an index; O2 wants as many as there are entries. */
+/* Positions in an index; object-2 wants as many as there are entries. */
 static size_t positions_in(struct heap *index)
 {
     const unsigned branches = index_branches_from(index);

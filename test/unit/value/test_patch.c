@@ -619,7 +619,7 @@ TEST(what_an_operation_does_not_touch_keeps_its_identity)
     path_table_release(&paths);
 }
 
-/* -- Envelopes (V4) ------------------------------------------------------ */
+/* -- Envelopes (value-4) ------------------------------------------------- */
 
 TEST(v4_a_patch_may_complete_an_envelope_but_not_enter_one)
 {

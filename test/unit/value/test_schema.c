@@ -37,7 +37,7 @@ static const char *verdict(const char *schema_json, const char *json)
     struct schema_fault fault = {0};
     const uint64_t before = test_allocations();
     const enum err err = schema_check(schema, value, &fault);
-    EXPECT_EQ(test_allocations(), before); /* K4 */
+    EXPECT_EQ(test_allocations(), before); /* schema-4 */
     EXPECT_EQ(schema_check(schema, value, NULL), err);
     EXPECT_EQ(fault.err, err);
     (void)snprintf(text, sizeof text, "%s %s", fault.pointer, fault.text);

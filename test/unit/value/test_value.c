@@ -1,5 +1,5 @@
 /* value: handles, numbers, strings, counting, tagged leaves, and the one form
- * of an envelope however it came to be (V1 to V5). */
+ * of an envelope however it came to be (value-1 to value-5). */
 
 #include "value/value.h"
 
@@ -83,7 +83,7 @@ TEST(booleans_null_and_empty_containers_have_one_handle_each)
     EXPECT(!value_is_heap(object));
 }
 
-/* -- Numbers (V2) -------------------------------------------------------- */
+/* -- Numbers (value-2) --------------------------------------------------- */
 
 TEST(v2_a_double_that_is_integral_and_fits_is_an_integer)
 {
@@ -199,7 +199,7 @@ TEST(the_real_of_an_integer_is_the_nearest_double)
     EXPECT(memcmp(&nearest, &want, sizeof want) == 0);
 }
 
-/* -- Strings (V1, V3) ---------------------------------------------------- */
+/* -- Strings (value-1, value-3) ------------------------------------------ */
 
 TEST(v1_up_to_15_bytes_a_string_is_in_its_handle)
 {
@@ -282,7 +282,7 @@ TEST(value_check_finds_broken_handles_and_nodes)
     EXPECT_CHECK(array);
     value_unref(array);
 
-    /* V4: an envelope by force. */
+    /* value-4: an envelope by force. */
     struct value object = from_quoted("{'/':{'x@2':1,'b':2}}");
     struct value *body = object_own_slot(&object, value_text_new("/"));
     *body = object_remove_adopt(*body, value_text_new("b"));
@@ -294,7 +294,7 @@ TEST(value_check_finds_broken_handles_and_nodes)
     value_unref(object);
 }
 
-/* -- Counting (V5) ------------------------------------------------------- */
+/* -- Counting (value-5) -------------------------------------------------- */
 
 TEST(v5_references_are_counted_and_the_last_releases)
 {
@@ -533,7 +533,7 @@ TEST(what_only_looks_like_an_envelope_stays_an_object)
     }
 }
 
-/* -- Envelopes by every route (V4) --------------------------------------- */
+/* -- Envelopes by every route (value-4) ---------------------------------- */
 
 static struct value key_slash(void)
 {
@@ -693,7 +693,7 @@ TEST(v4_what_is_near_an_envelope_has_its_key)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct value value = from_quoted(rows[i].json);
         EXPECT_EQ(value_is_near_envelope(value), rows[i].near);
-        EXPECT(!value_is_envelope(value)); /* V4: there is none */
+        EXPECT(!value_is_envelope(value)); /* value-4: there is none */
         value_unref(value);
     }
 }
