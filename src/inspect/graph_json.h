@@ -74,7 +74,8 @@ MUST_CHECK enum err graph_json_log(struct offline_graph *graph,
  *             "state":"waiting","space":S,"user":U}]}
  *
  * The stored events (proto/event.h) in the order of their sending; those for
- * streams of one piece, or all if `piece` is NULL. "state" is "sender-at-work"
+ * streams of one piece, and those that it sent to another space; or all if
+ * `piece` is NULL. "state" is "sender-at-work"
  * while the runtime that sent the event is there to handle it, and "waiting"
  * otherwise. "space" and "user" are there if they are not the own space and not
  * any user; "stream" replaces "piece" and "handler" if it is of no piece. */

@@ -104,6 +104,15 @@ bool graph_json_is_of(struct value object, const char *address)
     return is;
 }
 
+/* An event on its way to another space also belongs to the piece that sent it:
+ * the list of the other space does not have it yet. */
+static bool is_listed(struct value object, const char *piece)
+{
+    return piece == NULL || graph_json_is_of(object, piece) ||
+           (!value_is_absent(object_field(object, "space")) &&
+            graph_json_is_of(object_field(object, "from"), piece));
+}
+
 static void add_event(void *ctx, const struct waiting_event *event)
 {
     struct events_list *list = ctx;
@@ -115,7 +124,7 @@ static void add_event(void *ctx, const struct waiting_event *event)
         return; /* nothing that a runtime has stored */
     }
     struct value object = describe(list, event->id, &stored);
-    if (list->piece == NULL || graph_json_is_of(object, list->piece)) {
+    if (is_listed(object, list->piece)) {
         list->events = array_push_adopt(list->events, value_ref(object));
     }
     value_unref(object);

@@ -648,6 +648,22 @@ static enum run_result run_work(struct run *run,
 
 /* -- Declaring it -------------------------------------------------------- */
 
+/* task-3. The output is loaded before the piece is built, but for an element of
+ * a list: it is awaited while the whole starts, and later a run looks at it. */
+static void resume_work(struct builder *builder, const struct work *work)
+{
+    struct piece *whole = piece_whole(builder->piece);
+    struct entity *output = scopes_instance(work->output->entity);
+    const struct piece *element = builder->piece;
+    const bool is_unknown = element != whole && !output->loaded &&
+                            (element->resumed || element->assumed);
+    if (is_unknown && whole->state == PIECE_LOADING) {
+        vec_push(&whole->needs, output);
+    } else if (is_unknown || is_running(output->visible.payload)) {
+        sched_invalidate(work->runtime->sched, work->node);
+    }
+}
+
 enum err builder_task(struct builder *builder,
                       const struct builder_task *task,
                       struct place **out,
@@ -666,7 +682,8 @@ enum err builder_task(struct builder *builder,
     work->backoff_max =
         task->backoff_max > 0 ? task->backoff_max : TASK_BACKOFF_MAX_MS;
     work->piece = builder->piece;
-    work->passive = work->runtime->without_effects || work->piece->taken_up;
+    work->passive =
+        work->runtime->without_effects || piece_whole(work->piece)->taken_up;
     const bool kept = task->fingerprint != NULL;
     const struct digest fingerprint = keyed_list_fingerprint("heddle task 1",
                                                              &task->input,
@@ -688,9 +705,8 @@ enum err builder_task(struct builder *builder,
     const struct part *part = vec_last(&builder->piece->parts);
     work->name = value_ref(part->name);
     work->node = part->node;
-    if (!work->passive &&
-        is_running(scopes_instance((*out)->entity)->visible.payload)) {
-        sched_invalidate(work->runtime->sched, work->node); /* task-3 */
+    if (!work->passive) {
+        resume_work(builder, work);
     }
     return ERR_OK;
 }

@@ -287,6 +287,8 @@ same "a parent without its child ends with 1" "$code" 1
 contains "and says why" "$err" \
     "heddle: board~clock: the space 'team' has a piece 'board~clock' that is not the child of 'board': give the child another name"
 try "the other piece is as it was" 0 '{"n":1}' '' get 'board~clock' --space team
+run send board kick '{}'
+contains "an event on its way to another space is listed for its sender" "$("$HEDDLE" events board)" 'kick of board'
 run rm board --yes
 try "and stays when the parent is removed" 0 '{"n":1}' '' get 'board~clock' --space team
 

@@ -131,6 +131,36 @@ test("a restart takes up what is running, with the same key", function(t)
   t:eq(p:get("weather").value, 1)
 end)
 
+test("a restart takes up the running tasks of elements, and no others", function(t)
+  local pattern = heddle.pattern("jobs", function(p)
+    local list = p:state("list", heddle.array{ { id = 1 }, { id = 2 } })
+    return { jobs = p:map(list, function(item)
+      return { out = p:task("out", function() return { url = "http://host/" .. item.id } end, { kind = "http" }) }
+    end, { name = "jobs", key = "id" }) }
+  end)
+  local function begin(rt)
+    local p = rt:run(pattern, {})
+    rt:sink(p:cell("jobs"), function() p:get("jobs") end)
+    rt:settled()
+    return p
+  end
+  local rt = t:runtime{ engine = t:engine() }
+  local p  = begin(rt)
+  p:task("jobs/0/out"):finish("first")
+  rt:settled()
+  local key = p:task("jobs/1/out"):key()
+  rt = rt:restart()
+  p  = begin(rt)
+  t:eq(p:task("jobs/0/out"), nil)
+  t:eq(p:task("jobs/1/out"):key(), key)
+  p:task("jobs/1/out"):finish("second")
+  rt:settled()
+  rt = rt:restart()
+  p  = begin(rt)
+  t:eq(p:task("jobs/1/out"), nil)
+  t:eq(p:get("jobs")[2].out.value, "second")
+end)
+
 test("of two runtimes one does it, and the other takes over", function(t)
   local pattern = kinds()
   local engine = t:engine{}
