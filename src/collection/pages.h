@@ -35,8 +35,8 @@
 #include "sched/runner.h"
 
 enum {
-    PAGES_ENTRIES_MAX = 512, /* of a leaf, before it is split; */
-    PAGES_INNER_MAX = 128,   /* of an inner page, which a search scans whole */
+    PAGES_ENTRIES_MAX = 1024, /* of a leaf, before it is split; */
+    PAGES_INNER_MAX = 32,     /* of an inner page, which a search scans whole */
     PAGES_LEVELS_MAX = 32,
 };
 

@@ -235,8 +235,8 @@ def collections(round):
     table = Table()
     rows = Rows(round, table)
     if round.generator.chance(45):
-        ask(round, table, "fill", {"from": 1001, "to": 1000 + round.random.randrange(500, 700)})
-        rows.keys += [1001, 1257, 1300]
+        ask(round, table, "fill", {"from": 1001, "to": 1000 + round.random.randrange(1050, 1250)})
+        rows.keys += [1001, 1513, 1600]
         round.count("rows in several pages")
     for _ in range(round.random.randrange(2, 5)):
         for _ in range(round.random.randrange(1, 4)):
