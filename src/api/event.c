@@ -481,11 +481,14 @@ static enum err cancel_timer(hd_runtime *runtime,
                       ERR_MISUSE,
                       "only a handler or an edit can cancel a timer");
     } else {
-        err = timer_cancel_in(runtime_core(runtime),
-                              frame->access.transaction,
-                              &target,
-                              was,
-                              detail);
+        err = call_frame_check_cancel(frame, stream->space, detail);
+        if (err == ERR_OK) {
+            err = timer_cancel_in(runtime_core(runtime),
+                                  frame->access.transaction,
+                                  &target,
+                                  was,
+                                  detail);
+        }
         (void)call_frame_note(frame, err);
     }
     return err;

@@ -222,7 +222,18 @@ static int show_one(const struct options *options)
     return code;
 }
 
-int events_run(const struct options *options)
+/* The id as `heddle send --queue` prints it is JSON, with its quotes. */
+static const char *plain_id(const char *id, struct buf *room)
+{
+    const size_t length = id != NULL ? strlen(id) : 0;
+    if (length < 2 || id[0] != '"' || id[length - 1] != '"') {
+        return id;
+    }
+    buf_append(room, id + 1, length - 2);
+    return buf_text(room);
+}
+
+static int run(const struct options *options)
 {
     const bool failed = option_is_given(options, OPTION_FAILED);
     const bool one = option_is_given(options, OPTION_ID);
@@ -246,4 +257,17 @@ int events_run(const struct options *options)
                            .find = failed ? find_failed : find_events,
                            .print = failed ? print_failed : print_events,
                        });
+}
+
+int events_run(const struct options *options)
+{
+    struct options plain = *options;
+    struct buf id = {0};
+    struct buf cancelled = {0};
+    plain.values.id = plain_id(plain.values.id, &id);
+    plain.values.cancel = plain_id(plain.values.cancel, &cancelled);
+    const int code = run(&plain);
+    buf_release(&cancelled);
+    buf_release(&id);
+    return code;
 }

@@ -131,7 +131,7 @@ static const struct command root_commands[] = {
             "PIECE may be the address of a child, as in kanban/cards/3.\n"
             "With --after, --at or --every the event is a timer: stored now,\n"
             "handled when it is due. --id names it; a later timer of the\n"
-            "piece with the same id replaces it. 'heddle timers' lists them.\n",
+            "stream with the same id replaces it. 'heddle timers' lists them.\n",
         .example =
             "  $ heddle send list add '{\"text\": \"water the plants\"}'\n"
             "  {\"count\":1}\n",

@@ -174,12 +174,32 @@ static enum err missing_page(const struct entity *entity,
     const struct text id = value_text(&entity->id);
     return err_set(detail,
                    ERR_CORRUPT,
-                   "a page of the collection is missing: %.*s",
+                   "a page of the collection is missing, 'heddle check "
+                   "--repair' rebuilds it: %.*s",
                    (int)id.length,
                    id.at);
 }
 
 /* Adopts `low`. On an error the page is empty. */
+/* A search follows fences: one that does not go up would lead it in a circle.
+ */
+static bool is_ahead(struct value fence, struct value low)
+{
+    return value_is_absent(fence) || value_compare_strings(low, fence) < 0;
+}
+
+static enum err damaged_page(const struct entity *entity,
+                             struct err_detail *detail)
+{
+    const struct text id = value_text(&entity->id);
+    return err_set(detail,
+                   ERR_CORRUPT,
+                   "a page of the collection is damaged, 'heddle check "
+                   "--repair' rebuilds it: %.*s",
+                   (int)id.length,
+                   id.at);
+}
+
 static enum err open_page_adopt(const struct pages *pages,
                                 const struct collection_access *access,
                                 unsigned level,
@@ -196,6 +216,8 @@ static enum err open_page_adopt(const struct pages *pages,
     }
     if (err == ERR_OK && !value_is_object(out->data)) {
         err = missing_page(out->entity, detail);
+    } else if (err == ERR_OK && !is_ahead(fence_of(out), low)) {
+        err = damaged_page(out->entity, detail);
     }
     if (err != ERR_OK) {
         page_release(out);
@@ -888,7 +910,9 @@ bool pages_visit(struct pages *pages,
                 }
                 page.data = entity->visible.payload;
             }
-            const struct value next = value_ref(fence_of(&page));
+            const struct value fence = fence_of(&page);
+            const struct value next =
+                is_ahead(fence, low) ? value_ref(fence) : VALUE_NONE;
             value_unref(low);
             low = next;
         }

@@ -2,6 +2,7 @@
 
 #include "front/frame.h"
 
+#include "base/text.h"
 #include "collection/collection.h"
 #include "replica/overlay.h"
 
@@ -144,6 +145,23 @@ enum err call_frame_send(const struct call_frame *frame,
     }
     spec->origin = frame->access.transaction;
     return events_send(frame->access.runtime->sched, stream, spec, detail);
+}
+
+enum err call_frame_check_cancel(const struct call_frame *frame,
+                                 const struct space *space,
+                                 struct err_detail *detail)
+{
+    if (frame->handling == NULL ||
+        handling_stream(frame->handling)->entity->space == space) {
+        return ERR_OK;
+    }
+    const struct text name = value_text(&space->id);
+    return err_set(detail,
+                   ERR_ARGUMENT,
+                   "the timer is in the space '%.*s': send an event to the "
+                   "piece there, whose handler cancels it",
+                   text_shown(name.at, name.length, 60),
+                   name.at);
 }
 
 /* -- The end ------------------------------------------------------------- */

@@ -145,6 +145,12 @@ MUST_CHECK enum err call_frame_send(const struct call_frame *frame,
                                     struct event_spec *spec,
                                     struct err_detail *detail);
 
+/* ARGUMENT: a handler would cancel a timer of another space. Its commit belongs
+ * to one space, so a crash could cancel the timer and lose the commit. */
+MUST_CHECK enum err call_frame_check_cancel(const struct call_frame *frame,
+                                            const struct space *space,
+                                            struct err_detail *detail);
+
 /* What the scheduler is told after the function of a run or a handler has
  * returned; `failure` says why it failed, or is NULL. */
 enum run_result call_frame_result(const struct call_frame *frame,

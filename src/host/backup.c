@@ -54,6 +54,26 @@ static enum err system_error(const struct making *making,
 
 /* -- The spaces ---------------------------------------------------------- */
 
+/* A file with the name of a space that is none: a copy without it would look
+ * complete. */
+static enum err check_file(const struct space_file *file,
+                           struct err_detail *detail)
+{
+    static const char ending[] = ".db";
+    const size_t length = sizeof ending - 1;
+    const char *name = buf_text(&file->name);
+    if (file->why_not == NULL || file->name.length <= length ||
+        strcmp(name + file->name.length - length, ending) != 0) {
+        return ERR_OK;
+    }
+    return err_set(detail,
+                   ERR_CORRUPT,
+                   "%.80s cannot be copied: %s; repair the file, or move it "
+                   "out of the directory",
+                   name,
+                   file->why_not);
+}
+
 static enum err find_spaces(struct making *making)
 {
     const char *from = making->options->from;
@@ -63,6 +83,9 @@ static enum err find_spaces(struct making *making)
         err = spaces_list(from, &files, making->detail);
     }
     VEC_FOREACH (&files, file) {
+        if (err == ERR_OK) {
+            err = check_file(file, making->detail);
+        }
         if (file->why_not == NULL) {
             struct copied_space *space = mem_alloc_zero(sizeof *space);
             buf_append_text(&space->name, buf_text(&file->name));

@@ -265,6 +265,27 @@ enum err transfer_count(struct transfer *transfer,
 
 /* -- Removing ------------------------------------------------------------ */
 
+/* Whether the piece and all its children can be removed: no process runs one of
+ * them, and their files can be opened. Before anything is removed. */
+static enum err check_at(struct transfer *transfer,
+                         const char *name,
+                         unsigned depth,
+                         struct transfer_counts *counts,
+                         struct err_detail *detail)
+{
+    struct value children = VALUE_NONE;
+    enum err err = transfer_check_stopped(transfer, name, detail);
+    if (err == ERR_OK) {
+        err = read_children(transfer, name, &children, NULL, detail);
+    }
+    if (err == ERR_OK) {
+        err =
+            with_children(transfer, children, check_at, depth, counts, detail);
+    }
+    value_unref(children);
+    return err;
+}
+
 static enum err remove_at(struct transfer *transfer,
                           const char *name,
                           unsigned depth,
@@ -355,6 +376,9 @@ enum err transfer_remove(struct transfer *transfer,
                          struct err_detail *detail)
 {
     *counts = (struct transfer_counts){0};
-    const enum err err = check_parent(transfer, name, detail);
+    enum err err = check_parent(transfer, name, detail);
+    if (err == ERR_OK) {
+        err = check_at(transfer, name, 0, counts, detail);
+    }
     return err == ERR_OK ? remove_at(transfer, name, 0, counts, detail) : err;
 }

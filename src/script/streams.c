@@ -563,6 +563,10 @@ static int cancel_on(lua_State *L,
 {
     const struct timer_target target = {.space = stream->space,
                                         .stream = stream->id};
+    struct err_detail detail = {0};
+    const enum err err =
+        call_frame_check_cancel(&lua->frame->call, stream->space, &detail);
+    reads_raise(L, err, &detail);
     return streams_cancel_at(L, lua, target, argument);
 }
 

@@ -115,6 +115,12 @@ same "a page that is missing is found" \
     "$? $(grep -c "by_age.* missing and 0 extra entries, and 0 in the wrong page; a page is missing" out)" '1 1'
 repaired '1 part'
 
+harm '{"op":"patch","id":"'"$root"'//order/by_age/L0/.","patches":[{"op":"replace","path":"/value/fence","value":{"":1}}]}'
+timeout 20 "$HEDDLE" send shop ask '{"index":"by_age","from":[7],"limit":2}' >out 2>err
+same "a page that leads back is an error, not a circle" \
+    "$? $(grep -c "a page of the collection is damaged, 'heddle check --repair' rebuilds it" err)" '1 1'
+repaired '1 part'
+
 harm '{"op":"patch","id":"'"$root"'","patches":[{"op":"replace","path":"/value/count","value":3}]}'
 found "a count is compared" "$root has 2001 rows, and its count says 3"
 repaired '1 part'

@@ -210,6 +210,7 @@ same "an event whose handler failed is listed, with its payload and the reason" 
 check "a table says so, too" sh -c '"$HEDDLE" events fails --failed | grep -q "bad of fails  1 .*fails.lua:4: no such luck"'
 id=$("$HEDDLE" send fails bad 2 --queue | tr -d '"')
 check "an event is found by the id that was printed: it waits" "$HEDDLE" events --id "$id"
+check "also with the quotes that it was printed with" "$HEDDLE" events --id "\"$id\""
 same "as JSON" "$("$HEDDLE" events --id "$id" --json)" \
     "{\"id\":\"$id\",\"state\":\"waiting\",\"piece\":\"fails\",\"handler\":\"bad\",\"payload\":2}"
 "$HEDDLE" run fails.lua --once >out 2>err

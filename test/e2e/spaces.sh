@@ -294,6 +294,17 @@ try "and stays when the parent is removed" 0 '{"n":1}' '' get 'board~clock' --sp
 
 # ---- removing ----
 
+mkdir ../refused && cd ../refused || exit 1
+cp ../board.lua .
+run run board.lua --once
+run send board kick '{}'
+run send board add '{"name":"one","space":"notes","text":"x"}'
+run run board.lua --once
+printf garbagegarbagegarbage | dd of=heddle-data/notes.db conv=notrunc 2>/dev/null
+run rm board --yes
+same "a removal that one child refuses" "$code" 2
+try "has removed none of the others" 0 1 '' get 'board~clock' ticks --space team
+
 cd ../kill || exit 1
 try "a child is not removed alone" 2 '' "heddle: board~clock is a child of board in the space main: remove that piece" \
     rm 'board~clock' --yes --space team

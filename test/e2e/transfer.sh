@@ -161,6 +161,11 @@ same "an empty directory will do" "$code $(printf '%s' "$out" | sed 's/"seq":[0-
 stop "$runner" TERM
 same "nothing else is left" "$(ls -d saved* empty*)" "$(printf 'empty\nsaved')"
 try "a directory that is none" 1 '' "heddle: *" backup x --dir nowhere
+cp -r from broken
+echo garbage >broken/team.db
+try "a space that cannot be read is not left out" 2 '' \
+    "heddle: team.db cannot be copied: it is not a database; repair the file, or move it out of the directory" backup x --dir broken
+check "and nothing was copied" test ! -e x
 
 # ---- killed in the middle ----
 
