@@ -130,8 +130,8 @@ static const struct command root_commands[] = {
             "their schemas; an event that does not match is rejected.\n"
             "PIECE may be the address of a child, as in kanban/cards/3.\n"
             "With --after, --at or --every the event is a timer: stored now,\n"
-            "handled when it is due. --id names it; a later timer of the\n"
-            "stream with the same id replaces it. 'heddle timers' lists them.\n",
+            "handled when it is due. --id names it; a later timer of that\n"
+            "stream with this id replaces it. 'heddle timers' lists them.\n",
         .example =
             "  $ heddle send list add '{\"text\": \"water the plants\"}'\n"
             "  {\"count\":1}\n",
