@@ -48,7 +48,7 @@ static mono_ms host_now(struct host *host)
     return api_host->last;
 }
 
-/* The system's, unless somebody has brought a clock or says what time it is. */
+/* The system clock, unless the program has given a clock or a time. */
 static mono_ms host_tick(struct host *host)
 {
     const struct api_host *api_host = CONTAINER_OF(host, struct api_host, host);

@@ -65,7 +65,8 @@ int api_host_descriptor(const struct api_host *api_host);
 /* Until an instant, or less long. */
 void api_host_wait(struct api_host *api_host, mono_ms until);
 
-/* From anywhere; and whether somebody has since the last time. */
+/* Interrupts, from any thread; and whether that happened since the last call.
+ */
 void api_host_interrupt(struct api_host *api_host);
 bool api_host_was_interrupted(struct api_host *api_host);
 

@@ -85,7 +85,7 @@ const struct digest *declaration_fingerprint(struct declaration *d);
  * name. */
 hd_status declaration_end(struct declaration *d, hd_error *error);
 
-/* Lends the place to the build function; nobody may want it. */
+/* Lends the place to the build function, if it asked for the cell. */
 void build_lend(const hd_builder *builder, struct place *place, hd_cell **cell);
 
 /* Calls the function of a list of pieces, a struct callback, for one element

@@ -19,7 +19,7 @@ hd_cell *cell_handle_adopt(hd_runtime *runtime, struct place *place);
 /* The same handle, of another place, or of none; takes a reference. */
 void cell_handle_move(hd_cell *cell, struct place *place);
 
-/* Its end, whoever has borrowed it. */
+/* Ends the cell; borrowed handles become invalid. */
 void cell_handle_free(hd_cell *cell);
 
 /* OK, ARGUMENT, MISUSE, CLOSED: object_check_open; MISUSE also if it was lent,

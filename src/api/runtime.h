@@ -98,7 +98,7 @@ MUST_CHECK enum err edge_name(const char *text,
                               struct value *out,
                               struct err_detail *detail);
 
-/* Tells the program of what failed while nobody waited. */
+/* Reports to the program a failure that no call waits for. */
 void runtime_report(const hd_runtime *runtime,
                     struct value name,
                     const struct place *place,

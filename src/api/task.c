@@ -41,7 +41,7 @@ static void start(void *ctx, struct task *inside, struct value input)
     hd_value_unref(given);
 }
 
-/* It may be the run of a node in which somebody notices. */
+/* The call may come from the run of a node. */
 static void cancelled(void *ctx, struct task *inside)
 {
     const struct callback *callback = ctx;

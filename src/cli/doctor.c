@@ -1,4 +1,4 @@
-/* heddle doctor: what somebody who helps would ask first. */
+/* heddle doctor: the facts that a person who helps would ask for first. */
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -69,7 +69,7 @@ bool output_is_open(void)
     if (write_error == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
         note_failure();
     }
-    /* A pipe that nobody reads says so before anything is written. */
+    /* A pipe without a reader is noticed before anything is written. */
     struct pollfd pipe = {.fd = STDOUT_FILENO};
     if (write_error == 0 && poll(&pipe, 1, 0) == 1 &&
         (pipe.revents & POLLERR) != 0) {

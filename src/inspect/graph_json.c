@@ -372,7 +372,7 @@ static bool draw_handling(void *ctx, const struct commit_info *commit)
     return --drawing->commits_left > 0;
 }
 
-/* Nobody knows what a handler would write: what it wrote is in its commits. */
+/* What a handler will write is unknown: what it wrote is in its commits. */
 static void draw_handlers(struct drawing *drawing)
 {
     struct err_detail ignored; /* the rest of the graph is there */

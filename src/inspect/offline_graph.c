@@ -264,7 +264,7 @@ static enum err name_children(struct offline_graph *graph,
     return err;
 }
 
-/* Rows that nobody declares any more, or whose element has gone. */
+/* Rows of nodes that are no longer declared, or whose element is gone. */
 static void name_the_rest(const struct naming *naming)
 {
     VEC_FOREACH (&naming->rows, row) {

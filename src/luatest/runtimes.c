@@ -791,7 +791,7 @@ static const struct script_class runtime_class = {
 
 /* -- Clusters ------------------------------------------------------------ */
 
-/* Whether all are at rest after one round, in which nobody got anything new. */
+/* Whether all are idle after one round in which no runtime got a change. */
 /* How far a runtime has come: what is visible, and what the stores have told.
  * A commit that lands changes only the second, and the others have to see it.
  */

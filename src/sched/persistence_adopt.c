@@ -262,7 +262,7 @@ void adoption_told(void *ctx,
     }
     persisted->peers = sched->persistence->peers;
     persisted->restored = false;
-    /* Whoever ran it last, it is his set that the store has now. */
+    /* The store has the read set of the last run, in any runtime. */
     persisted->known = adopted || same;
     if (adopted) {
         persisted->read_set = observation->read_set;

@@ -11,7 +11,7 @@
 
 enum {
     LEVELS_MAX = 1000,        /* of a stack that are searched for a place */
-    MESSAGE_BYTES_MAX = 4096, /* the rest of a longer one helps nobody */
+    MESSAGE_BYTES_MAX = 4096, /* of a message; the rest is cut */
 };
 
 void script_error_release(struct script_error *error)

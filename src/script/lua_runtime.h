@@ -221,7 +221,7 @@ static inline void lua_runtime_load(const struct lua_runtime *lua,
 
 uint64_t lua_runtime_wall(const struct lua_runtime *lua);
 
-/* Tells the host what somebody has to be told. */
+/* Reports to the host what a person has to know. */
 void lua_runtime_report(struct lua_runtime *lua,
                         struct value source,
                         const struct place *place,

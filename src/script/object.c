@@ -1,4 +1,4 @@
-/* Classes, the tables behind them, and two objects that everybody needs. */
+/* Classes, the tables behind them, and two objects for all files. */
 
 #include "script/object.h"
 

@@ -15,7 +15,7 @@
 struct script_type_file {
     const char *name;         /* from the folder of the pattern; NULL ends */
     const char *const *lines; /* NULL ends */
-    bool replaced;            /* an old one is: nobody edits it */
+    bool replaced;            /* an old file is: people do not edit it */
 };
 
 extern const struct script_type_file script_type_files[];

@@ -278,7 +278,7 @@ enum err schema_open(struct database *database, struct err_detail *detail)
     if (err != ERR_OK) {
         return err;
     }
-    /* Somebody else may have been faster. */
+    /* Another process may have been faster. */
     err = check_file(database, &version, detail);
     while (err == ERR_OK && version < SCHEMA_VERSION) {
         err = migrate(database, version, detail);
