@@ -103,7 +103,7 @@ run check --repair --dir old
 same "repair mends it" "$code" 0
 check "and says so" grep -qF ': 13 rows repaired (bytes that were not UTF-8 are \xNN now): 6 commits, 8 documents' out.txt
 check "it is sound" "$HEDDLE" check --dir old
-try "there is no more to mend" 0 'main.db: 6 commits, 8 documents, 0 snapshots, 1 action: no error found' '' check --repair --dir old
+try "there is no more to mend" 0 'main.db: 6 commits, 8 documents, 0 snapshots, 0 actions: no error found' '' check --repair --dir old
 try "what was written is there" 0 '[{"done":false,"text":"one","x\\xff":1}]' '' get list items --stored --dir old
 try "also of the piece with that name" 0 '{"items":[],"open":0}' '' get 'caf\xe9' --stored --dir old
 try "which goes on" 0 '{"items":[],"open":0}' 'heddle: caf\xe9 resumed*' run list.lua --name 'caf\xe9' --once --dir old
