@@ -36,7 +36,7 @@
 
 enum {
     PAGES_ENTRIES_MAX = 1024, /* of a leaf, before it is split; */
-    PAGES_INNER_MAX = 32,     /* of an inner page, which a search scans whole */
+    PAGES_INNER_MAX = 16,     /* of an inner page, which a search scans whole */
     PAGES_LEVELS_MAX = 32,
 };
 
