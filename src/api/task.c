@@ -1,8 +1,7 @@
 /* Tasks: declaring one, and the handle of each piece of work that was begun.
  *
- *   api-task-1  A handle has the task inside until its end, which is told there
- *               once: also if nobody wants it any more, and after the end of
- *               the runtime.
+ *   api-task-1  A handle holds its task until the program ends it, once. That
+ *               also works if the outcome is obsolete, or the runtime closed.
  *   api-task-2  An end is written from the top level, or while a task is begun,
  *               which is no part of any run. Elsewhere it is refused, and
  *               nothing happens. */
@@ -104,8 +103,8 @@ hd_status hd_build_task(hd_builder *builder,
 
 /* -- The end ------------------------------------------------------------- */
 
-/* Whether it can be told now: api-task-2. What nobody wants is told to
- * nobody. */
+/* Whether the task can be ended now: api-task-2. An obsolete outcome is
+ * dropped. */
 static bool may_end(const hd_task *task)
 {
     const hd_runtime *runtime = task->object.runtime;
