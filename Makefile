@@ -62,12 +62,15 @@ CFLAGS_m32     := -O1 -DHD_PARANOID -m32 -msse2 -mfpmath=sse \
 # run its tests, build the libraries with musl-gcc and name their folders:
 # make CC=musl-gcc MODE=musl CFLAGS='-isystem DIR/include' LDFLAGS='-static -LDIR/lib' core-tests
 CFLAGS_musl    := -O1 -DHD_PARANOID -isystem build/gcc-musl/include
+# Data races, for the parts with threads: make MODE=tsan build/gcc-tsan/bin/unit/...
+CFLAGS_tsan    := -O1 -DHD_PARANOID -fno-omit-frame-pointer -fsanitize=thread
 LDFLAGS_debug  := -fsanitize=address,undefined
+LDFLAGS_tsan   := -fsanitize=thread
 LDFLAGS_fuzz   := -fsanitize=address,undefined,fuzzer
 
 # What the library itself needs; the peers and oracles are tests' and
 # benchmarks' business.
-LIBS      := -lsqlite3 -lsodium -lm
+LIBS      := -Wl,--as-needed -lsqlite3 -lsodium -lwebsockets -lcrypto -lm
 TEST_LIBS := -ljansson $(LIBS)
 # Lua is for the command and its own tests: who embeds the library does not
 # need it. Its headers are not ours to warn about.
@@ -76,11 +79,13 @@ LUA_LIBS  := -llua5.4
 # Lines of the conversation (heddle repl): the command alone needs it.
 EDIT_LIBS := -ledit
 
-LIB_SRC   := $(filter-out src/cli/% src/script/% src/luatest/% src/tasks/%,$(wildcard src/*/*.c))
+LIB_SRC   := $(filter-out src/cli/% src/script/% src/luatest/% src/tasks/% src/server/%,$(wildcard src/*/*.c))
 SCRIPT_SRC := $(wildcard src/script/*.c src/luatest/*.c)
 # Programs and requests of tasks: the command alone does them.
 TASKS_SRC := $(wildcard src/tasks/*.c)
-CLI_SRC   := $(wildcard src/cli/*.c) $(TASKS_SRC)
+# The server is part of the command, not of the library.
+SERVER_SRC := $(wildcard src/server/*.c)
+CLI_SRC   := $(wildcard src/cli/*.c) $(TASKS_SRC) $(SERVER_SRC)
 TEST_LIB  := $(wildcard test/lib/*.c)
 TEST_SRC  := $(wildcard test/unit/*/test_*.c test/spec/*.c)
 SIM_SRC   := $(wildcard test/sim/*.c)
@@ -170,7 +175,9 @@ $(BUILD)/library.a: $(call objects,$(LIB_SRC))
 	@$(ARCHIVE)
 $(BUILD)/testing.a: $(call objects,$(TEST_LIB))
 	@$(ARCHIVE)
-TEST_PARTS := $(BUILD)/testing.a $(BUILD)/library.a
+$(BUILD)/server.a: $(call objects,$(SERVER_SRC))
+	@$(ARCHIVE)
+TEST_PARTS := $(BUILD)/testing.a $(BUILD)/server.a $(BUILD)/library.a
 
 $(BUILD)/bin/unit/% $(BUILD)/bin/spec/% $(BUILD)/bin/sim/%: LDLIBS := $(TEST_LIBS)
 # With their first prerequisites these make one list of objects each.

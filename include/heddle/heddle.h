@@ -145,14 +145,18 @@ typedef enum hd_status {
     HD_INTERRUPTED = 91,    /* the call was interrupted */
     HD_SESSION_IN_USE = 92, /* another process uses the session */
 
-    HD_IO = 96,         /* a read or write failed */
-    HD_STORE = 97,      /* SQLite reported an error */
-    HD_CORRUPT = 98,    /* the file is damaged */
-    HD_BUSY = 99,       /* another process holds the file: retry */
-    HD_FULL = 100,      /* the disk is full */
-    HD_FENCED = 101,    /* another writer took over */
-    HD_NO_MEMORY = 102, /* out of memory */
-    HD_READ_ONLY = 103  /* opened read-only */
+    HD_IO = 96,               /* a read or write failed */
+    HD_STORE = 97,            /* SQLite reported an error */
+    HD_CORRUPT = 98,          /* the file is damaged */
+    HD_BUSY = 99,             /* another process holds the file: retry */
+    HD_FULL = 100,            /* the disk is full */
+    HD_FENCED = 101,          /* another writer took over */
+    HD_NO_MEMORY = 102,       /* out of memory */
+    HD_READ_ONLY = 103,       /* opened read-only */
+    HD_UNAUTHENTICATED = 104, /* identity not proven */
+    HD_ACCESS = 105,          /* access denied */
+    HD_OVERLOADED = 106,      /* a limit of the server was reached */
+    HD_UNREACHABLE = 107      /* the server cannot be reached */
 } hd_status;
 
 /* What the caller can do after a failure. Retrying with the same input is

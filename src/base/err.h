@@ -80,7 +80,11 @@ enum err_class {
     X(FULL,            100, FAULT,    "the disk is full")                     \
     X(FENCED,          101, PERMANENT, "another writer took over")            \
     X(NO_MEMORY,       102, FAULT,    "out of memory")                        \
-    X(READ_ONLY,       103, TERMINAL, "opened read-only")
+    X(READ_ONLY,       103, TERMINAL, "opened read-only")                     \
+    X(UNAUTHENTICATED, 104, TERMINAL, "identity not proven")                  \
+    X(ACCESS,          105, TERMINAL, "access denied")                        \
+    X(OVERLOADED,      106, RETRY,    "a limit of the server was reached")    \
+    X(UNREACHABLE,     107, FAULT,    "the server cannot be reached")
 /* clang-format on */
 
 enum err {
