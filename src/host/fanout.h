@@ -155,11 +155,30 @@ void fanout_tell(struct hub_session *session);
 /* Numbers the message and queues it in the outbox. Takes its content over. */
 void hub_queue(struct hub_peer *peer, struct message *message);
 
+/* The peer's session continues without it; the host is told to drop it. */
+void hub_break_peer(struct hub_peer *peer);
+
+/* Marks changes of other processes; the sessions are told later. */
+void hub_notice_others(struct hub *hub);
+
 /* The result of an engine call. */
 void hub_fault(struct hub *hub,
                enum hub_work work,
                const char *what,
                const struct err_detail *detail);
 void hub_worked(struct hub *hub, enum hub_work work);
+
+/* -- From hub_commits.c -------------------------------------------------- */
+
+/* Commits of a peer whose session is open. Takes the message over if it is
+ * deferred, and leaves it empty. */
+void hub_receive_commits(struct hub_peer *peer, struct message *message);
+
+/* Whether commits of the peer are deferred. */
+bool hub_has_deferred(const struct hub_peer *peer);
+
+/* Decides about all deferred commits and queues the verdicts. A fault breaks
+ * their peers. */
+void hub_decide_deferred(struct hub *hub);
 
 #endif

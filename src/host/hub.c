@@ -153,7 +153,7 @@ static void leave_session(struct hub_peer *peer)
     list_push_back(&hub->idle, &session->in_idle);
 }
 
-static void break_peer(struct hub_peer *peer)
+void hub_break_peer(struct hub_peer *peer)
 {
     leave_session(peer);
     peer->over = true;
@@ -289,7 +289,7 @@ static void open_session(struct hub_peer *peer,
     struct hub *hub = peer->hub;
     struct hub_session *session = find_session(hub, id);
     if (is_outdated(session, open)) {
-        break_peer(peer);
+        hub_break_peer(peer);
         return;
     }
     if (session != NULL && !same_name(session->principal, peer->principal)) {
@@ -328,7 +328,7 @@ static void receive_open(struct hub_peer *peer, const struct message *message)
                               : value_ref(message->branch);
     if (look(hub, branch, &known, &detail) != ERR_OK) {
         hub_fault(hub, HUB_READING, "a session could not be opened", &detail);
-        break_peer(peer);
+        hub_break_peer(peer);
     } else if (!known) {
         revoke_peer(peer, "unknown-branch");
     } else {
@@ -463,62 +463,11 @@ static void receive_watch(struct hub_peer *peer, const struct message *message)
     } else {
         hub_fault(hub, HUB_WATCHING, "documents could not be read", &detail);
         message_release(&answer);
-        break_peer(peer);
+        hub_break_peer(peer);
     }
 }
 
-/* -- Commits ------------------------------------------------------------- */
-
-/* A session speaks for itself, on its own branch. */
-static bool is_of(const struct commit *commit,
-                  const struct hub_session *session)
-{
-    return value_is_string(commit->session) &&
-           key_equal(commit->session, session->id) &&
-           value_is_string(commit->branch) &&
-           key_equal(commit->branch, session->branch);
-}
-
-/* The requests from `from` up to `to`, as one group. */
-static enum err decide_some(struct hub *hub,
-                            size_t from,
-                            size_t to,
-                            struct err_detail *detail)
-{
-    return to > from ? engine_commit(hub->engine,
-                                     &hub->requests.at[from],
-                                     to - from,
-                                     detail)
-                     : ERR_OK;
-}
-
-/* Judged commits have their verdict; the engine decides about those between
- * them as usual. */
-static enum err decide_judged(struct hub *hub, struct err_detail *detail)
-{
-    size_t from = 0;
-    for (size_t i = 0; i < hub->requests.count; i++) {
-        struct engine_request *request = &hub->requests.at[i];
-        struct err_detail why = {0};
-        const enum err judged =
-            hub->options.judge(hub->options.ctx, request->commit, &why);
-        if (judged == ERR_OK) {
-            continue;
-        }
-        const enum err err = decide_some(hub, from, i, detail);
-        if (err != ERR_OK) {
-            return err;
-        }
-        request->verdict = (struct verdict){
-            .err = judged,
-            .detail = why,
-            .head_seq = hub->engine->seq,
-        };
-        request->verdict.detail.err = judged;
-        from = i + 1;
-    }
-    return decide_some(hub, from, hub->requests.count, detail);
-}
+/* -- Commits of other processes ------------------------------------------ */
 
 /* One word; and another for writers that use the engine without the hub. */
 static bool nothing_landed(const struct hub *hub)
@@ -529,7 +478,7 @@ static bool nothing_landed(const struct hub *hub)
 }
 
 /* Marks changes of other processes; the sessions are told later. */
-static void notice_others(struct hub *hub)
+void hub_notice_others(struct hub *hub)
 {
     if (nothing_landed(hub)) {
         return;
@@ -553,145 +502,6 @@ static void notice_others(struct hub *hub)
     }
 }
 
-/* Up to which seq nothing that the session watches has changed since its view
- * of that seq; 0: not known. */
-static uint64_t unchanged_since(struct hub_session *session,
-                                const struct commit_view *view)
-{
-    struct hub *hub = session->hub;
-    if (!view->given || view->seq < session->told) {
-        return 0;
-    }
-    const struct engine *engine = hub->engine;
-    if (engine->seq > view->seq + view->commits ||
-        hub->changes != database_changes(&engine->database)) {
-        notice_others(hub);
-    }
-    return list_is_empty(&session->dirty) ? hub->seq : 0;
-}
-
-/* Fills in hub->requests, and lets the engine decide. */
-static enum err decide(struct hub_session *session,
-                       const struct message *message,
-                       struct err_detail *detail)
-{
-    struct hub *hub = session->hub;
-    const uint64_t at_ms = hub->options.wall_ms != NULL
-                               ? hub->options.wall_ms(hub->options.ctx)
-                               : 0;
-    vec_clear(&hub->requests);
-    for (size_t i = 0; i < message->commits.count; i++) {
-        if (is_of(message->commits.at[i], session)) {
-            const struct engine_request request = {
-                .commit = message->commits.at[i],
-                .principal = session->principal,
-                .client = session->client,
-                .at_ms = at_ms,
-                .unchanged_seq =
-                    unchanged_since(session, &message->commits.at[i]->view),
-            };
-            vec_push(&hub->requests, request);
-        }
-    }
-    return hub->options.judge != NULL
-               ? decide_judged(hub, detail)
-               : decide_some(hub, 0, hub->requests.count, detail);
-}
-
-/* Other processes may have committed between hub->seq and `seq`. If their
- * commits cannot be read, hub->seq stays behind, and the next flush retries. */
-static bool notice_before(struct hub *hub, uint64_t seq)
-{
-    if (hub->seq + 1 >= seq) {
-        return true;
-    }
-    struct err_detail detail = {0};
-    enum err err = engine_read_begin(hub->engine, &detail);
-    if (err == ERR_OK) {
-        err = fanout_feed(hub, seq - 1, &detail);
-        engine_read_end(hub->engine);
-    }
-    if (err != ERR_OK) {
-        hub_fault(hub,
-                  HUB_READING,
-                  "changes of other sessions could not be read",
-                  &detail);
-    }
-    return err == ERR_OK;
-}
-
-/* What the verdict means for this session and the others. */
-static bool digest(struct hub_session *session,
-                   const struct commit *commit,
-                   const struct verdict *verdict,
-                   bool noticed)
-{
-    if (verdict->err == ERR_OK && commit_is_batch(commit)) {
-        fanout_observed(session, commit, verdict); /* nothing landed */
-    } else if (verdict->err == ERR_OK && !verdict->replayed && noticed) {
-        noticed = notice_before(session->hub, verdict->seq);
-        if (noticed) {
-            fanout_landed(session, commit, verdict);
-            fanout_observed(session, commit, verdict);
-        }
-    } else if (verdict->err == ERR_CONFLICT) {
-        session->hub->counters.conflicts++;
-        fanout_conflicted(session, commit);
-    }
-    fanout_owe_marker(session, commit->local_seq);
-    return noticed;
-}
-
-/* The verdicts go out as one message, in the order of the commits. */
-static void answer_commits(struct hub_session *session,
-                           const struct message *message)
-{
-    struct hub *hub = session->hub;
-    struct message answer = {.kind = MESSAGE_VERDICTS};
-    bool noticed = true;
-    size_t next = 0;
-    for (size_t i = 0; i < message->commits.count; i++) {
-        const struct commit *commit = message->commits.at[i];
-        struct message_verdict one = {.local_seq = commit->local_seq};
-        if (is_of(commit, session)) {
-            one.verdict = hub->requests.at[next++].verdict;
-        } else {
-            one.verdict.err = err_set(&one.verdict.detail,
-                                      ERR_PROTOCOL,
-                                      "a commit must name the session and the "
-                                      "branch of its connection");
-        }
-        noticed = digest(session, commit, &one.verdict, noticed);
-        vec_push(&answer.verdicts, one);
-    }
-    vec_clear(&hub->requests);
-    if (noticed && hub->seq == hub->engine->seq) {
-        hub->changes = hub->engine->changes;
-    }
-    hub_queue(session->peer, &answer);
-}
-
-static void receive_commits(struct hub_peer *peer,
-                            const struct message *message)
-{
-    struct hub *hub = peer->hub;
-    struct err_detail detail = {0};
-    if (message->commits.count == 0) {
-        return;
-    }
-    if (decide(peer->session, message, &detail) == ERR_OK) {
-        hub_worked(hub, HUB_WRITING);
-        answer_commits(peer->session, message);
-        return;
-    }
-    VEC_FOREACH (&hub->requests, request) {
-        verdict_release(&request->verdict);
-    }
-    vec_clear(&hub->requests);
-    hub_fault(hub, HUB_WRITING, "a group commit failed", &detail);
-    break_peer(peer);
-}
-
 /* -- Receiving ----------------------------------------------------------- */
 
 /* A connection begins with its `open`, which gives it its number. */
@@ -709,7 +519,7 @@ static enum message_turn judge(struct hub_peer *peer,
     return message_take(&peer->order, message);
 }
 
-static void handle(struct hub_peer *peer, const struct message *message)
+static void handle(struct hub_peer *peer, struct message *message)
 {
     const bool is_open = peer->session != NULL;
     if (is_open && message->kind != MESSAGE_OPEN) {
@@ -724,7 +534,7 @@ static void handle(struct hub_peer *peer, const struct message *message)
         break;
     case MESSAGE_COMMITS:
         if (is_open) {
-            receive_commits(peer, message);
+            hub_receive_commits(peer, message);
             return;
         }
         break;
@@ -753,10 +563,41 @@ static void handle(struct hub_peer *peer, const struct message *message)
     case MESSAGE_REVOKED:
         break;
     }
-    break_peer(peer);
+    hub_break_peer(peer);
 }
 
-void hub_receive(struct hub_peer *peer, const struct message *message)
+/* Whether the deferred commits must be decided before this message is handled.
+ * An `open` can take a session over from another peer. An ack changes
+ * nothing. */
+static bool ends_group(const struct hub_peer *peer,
+                       const struct message *message)
+{
+    return message->kind == MESSAGE_OPEN ||
+           (hub_has_deferred(peer) && message->kind != MESSAGE_COMMITS &&
+            message->kind != MESSAGE_ACK);
+}
+
+static void receive_next(struct hub_peer *peer, struct message *message)
+{
+    if (ends_group(peer, message)) {
+        hub_decide_deferred(peer->hub);
+    }
+    if (!peer->over) { /* a fault of the group breaks its peers */
+        handle(peer, message);
+    }
+}
+
+static void receive_gap(struct hub_peer *peer)
+{
+    if (hub_has_deferred(peer)) {
+        hub_decide_deferred(peer->hub);
+    }
+    if (!peer->over) {
+        hub_break_peer(peer);
+    }
+}
+
+void hub_receive(struct hub_peer *peer, struct message *message)
 {
     struct hub *hub = peer->hub;
     if (peer->over) {
@@ -765,14 +606,32 @@ void hub_receive(struct hub_peer *peer, const struct message *message)
     enter(hub);
     switch (judge(peer, message)) {
     case MESSAGE_NEXT:
-        handle(peer, message);
+        receive_next(peer, message);
         break;
     case MESSAGE_GAP:
-        break_peer(peer);
+        receive_gap(peer);
         break;
     case MESSAGE_STALE:
         break;
     }
+    if (hub->options.immediate && !hub->grouping) {
+        fanout_flush(hub);
+    }
+    leave(hub);
+}
+
+void hub_group_begin(struct hub *hub)
+{
+    CHECK(!hub->grouping);
+    hub->grouping = true;
+}
+
+void hub_group_end(struct hub *hub)
+{
+    CHECK(hub->grouping);
+    enter(hub);
+    hub->grouping = false;
+    hub_decide_deferred(hub);
     if (hub->options.immediate) {
         fanout_flush(hub);
     }
@@ -803,7 +662,7 @@ void hub_init(struct hub *hub,
 
 void hub_release(struct hub *hub)
 {
-    CHECK(hub->peers == 0 && hub->depth == 0);
+    CHECK(hub->peers == 0 && hub->depth == 0 && !hub->grouping);
     for (struct list_node *node = list_first(&hub->idle); node != NULL;
          node = list_first(&hub->idle)) {
         free_session(CONTAINER_OF(node, struct hub_session, in_idle));
@@ -812,7 +671,9 @@ void hub_release(struct hub *hub)
     map_release(&hub->sessions);
     map_release(&hub->documents);
     vec_release(&hub->outbox);
+    vec_release(&hub->deferred);
     vec_release(&hub->requests);
+    vec_release(&hub->refusals);
 }
 
 struct hub_peer *hub_attach(struct hub *hub,
@@ -834,6 +695,9 @@ struct hub_peer *hub_attach(struct hub *hub,
 void hub_detach(struct hub_peer *peer)
 {
     struct hub *hub = peer->hub;
+    if (hub_has_deferred(peer)) {
+        hub_decide_deferred(hub); /* sent by hub_group_end at the latest */
+    }
     leave_session(peer);
     forget_outgoing(hub, peer);
     hub->peers--;
@@ -859,7 +723,7 @@ void hub_poll(struct hub *hub)
     }
     enter(hub);
     database_end_dead_write(&hub->engine->database);
-    notice_others(hub);
+    hub_notice_others(hub);
     if (hub->options.immediate) {
         fanout_flush(hub);
     }

@@ -17,8 +17,8 @@
  *          held, or the session has said that it knows it.
  *   hub-4  A session that is owed something is in `owing`; the cost of an event
  *          is independent of sessions and documents that it does not concern.
- *   hub-5  A fault of the engine is not a verdict. Its peer is broken, and
- *          reconnects.
+ *   hub-5  A fault of the engine is not a verdict. Every peer with a commit in
+ *          the group is broken, and reconnects.
  *   hub-6  A kept observation is sent to the other sessions on its branch that
  *          asked for observations, with the first sync that covers its seq;
  *          also if another hub on the same file, in any process, received it.
@@ -48,6 +48,17 @@ enum {
     HUB_POLL_MS = 20,    /* between polls for commits of other processes */
 };
 
+/* A commit that is to be judged before the engine sees it. */
+struct hub_judgement {
+    const struct commit *commit; /* of the session and the branch of its peer */
+    const struct hub_peer *peer;
+    struct value principal; /* of the session: string, or absent */
+
+    /* Set by the judge: the verdict of this commit can change what the judge
+     * says about later ones, so it is decided before they are judged. */
+    bool barrier;
+};
+
 /* A zero field means the default. */
 struct hub_options {
     bool immediate; /* flush after everything that is received or noticed;
@@ -59,9 +70,10 @@ struct hub_options {
     uint64_t (*wall_ms)(void *ctx); /* for people; NULL: always 0 */
 
     /* Judges a commit before the engine sees it. Anything but OK is its
-     * verdict. NULL: the engine sees all. */
+     * verdict. Commits that arrived earlier may be undecided, unless one of
+     * them was a barrier. Must not call the hub. NULL: the engine sees all. */
     enum err (*judge)(void *ctx,
-                      const struct commit *commit,
+                      struct hub_judgement *judgement,
                       struct err_detail *detail);
     void *ctx;
 
@@ -79,8 +91,11 @@ struct hub_peer {
     struct value principal;      /* string, or absent: anonymous */
     struct hub_session *session; /* NULL: not open yet, or closed */
     struct message_order order;
-    uint64_t sent; /* messages on this connection */
-    bool over;     /* broken or revoked: its messages are ignored */
+    uint64_t sent;           /* messages on this connection */
+    bool over;               /* broken or revoked: its messages are ignored */
+    uint64_t deferred_group; /* it has commits in this one; 0: none */
+    uint64_t answered_group; /* its verdicts of this group are */
+    size_t answer;           /* at this place in the outbox */
 
     /* Takes the content of `message` over and leaves it empty. */
     void (*send)(void *ctx, struct message *message);
@@ -105,6 +120,20 @@ struct hub_outgoing {
     struct message message;
 };
 
+/* A message of commits that is to be decided with its group. */
+struct hub_deferred {
+    struct hub_peer *peer;
+    struct message message;
+};
+
+/* A commit that the engine does not see. */
+struct hub_refusal {
+    size_t index; /* in the group */
+    enum err err;
+    struct err_detail detail;
+    uint64_t head_seq;
+};
+
 struct hub {
     struct engine *engine; /* borrowed */
     struct hub_options options;
@@ -125,7 +154,13 @@ struct hub {
     VEC(struct hub_outgoing) outbox;
     size_t outbox_sent;
     unsigned depth; /* nested calls: the outermost sends */
-    VEC(struct engine_request) requests;
+
+    /* Commits (hub_commits.c). */
+    bool grouping;  /* between hub_group_begin and hub_group_end */
+    uint64_t group; /* groups that were decided */
+    VEC(struct hub_deferred) deferred;
+    VEC(struct engine_request) requests; /* while deciding */
+    VEC(struct hub_refusal) refusals;    /* likewise, by index */
 
     /* The last failure of each kind of work (hub-5); OK: it succeeded. For the
      * host to report; pending work is retried. */
@@ -139,7 +174,9 @@ struct hub {
         uint64_t follows;      /* documents that were not to be sent */
         uint64_t observations; /* sent, counted per session */
         uint64_t feeds;        /* queries for landed commits */
-        uint64_t conflicts;    /* commits that were refused because of one */
+        uint64_t groups;       /* transactions of the engine */
+        uint64_t commits;      /* in them */
+        uint64_t conflicts;    /* of those, refused because of one */
         uint64_t faults;
     } counters;
 };
@@ -165,8 +202,18 @@ struct hub_peer *hub_attach(struct hub *hub,
 void hub_detach(struct hub_peer *peer);
 
 /* A message has arrived. The hub answers it or breaks the peer; it ignores a
- * stale message. */
-void hub_receive(struct hub_peer *peer, const struct message *message);
+ * stale message. The caller releases the message. */
+void hub_receive(struct hub_peer *peer, struct message *message);
+
+/* Between these two, commits that arrive are deferred, if their message owns
+ * them: the hub takes the content over. All deferred commits of all peers are
+ * decided by one transaction of the engine, in the order of their arrival, at
+ * the end, or earlier if another message of such a peer, an `open` of any peer
+ * or a borrowed message of commits arrives, or such a peer is broken or
+ * detached. Each peer gets its verdicts in one message, before any sync
+ * (hub-1). Groups do not nest. */
+void hub_group_begin(struct hub *hub);
+void hub_group_end(struct hub *hub);
 
 /* Sends every session what it is owed. */
 void hub_flush(struct hub *hub);

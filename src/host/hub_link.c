@@ -101,7 +101,8 @@ static void link_send(struct transport *transport,
     if (link->mode == HUB_LINK_HELD) {
         queue_put(&link->to_hub, message);
     } else {
-        hub_receive(link->peer, message);
+        struct message borrowed = *message; /* owns no commits */
+        hub_receive(link->peer, &borrowed);
     }
 }
 

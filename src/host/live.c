@@ -58,11 +58,11 @@ struct engine *live_engine(struct live *live, struct value space)
 /* -- Spaces -------------------------------------------------------------- */
 
 static enum err judge(void *ctx,
-                      const struct commit *commit,
+                      struct hub_judgement *judgement,
                       struct err_detail *detail)
 {
     (void)ctx;
-    (void)commit;
+    (void)judgement;
     return err_set(detail,
                    ERR_READ_ONLY,
                    "the data directory was opened read-only");

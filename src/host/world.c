@@ -147,10 +147,11 @@ static struct world_runtime *runtime_of(const struct world *world,
 }
 
 static enum err judge(void *ctx,
-                      const struct commit *commit,
+                      struct hub_judgement *judgement,
                       struct err_detail *detail)
 {
     const struct world_store *store = ctx;
+    const struct commit *commit = judgement->commit;
     const struct world_runtime *one = runtime_of(store->world, commit->session);
     return one != NULL && one->judge != NULL
                ? one->judge(one->judge_ctx, commit, detail)

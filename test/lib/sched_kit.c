@@ -217,11 +217,11 @@ void kit_begin_behind(struct sched_kit *kit,
 }
 
 static enum err judge(void *ctx,
-                      const struct commit *commit,
+                      struct hub_judgement *judgement,
                       struct err_detail *detail)
 {
     struct kit_store *store = ctx;
-    (void)commit;
+    (void)judgement;
     const enum err err = store->refuse;
     store->refuse = ERR_OK;
     return err == ERR_OK ? ERR_OK : err_set(detail, err, "%s", err_text(err));

@@ -73,6 +73,7 @@ struct world {
     uint64_t resumed;
     uint64_t followed;
     uint64_t unwatched;
+    uint64_t deferred;
 };
 
 static const char *const names[DOCUMENTS] = {"A", "B", "C", "D"};
@@ -273,6 +274,19 @@ static void send(struct naive *naive, struct message *message)
     message_release(message);
 }
 
+/* The same message as it comes from a network: it owns its commits, so that a
+ * group can keep it. */
+static void send_owned(struct naive *naive, struct message *message)
+{
+    struct message owned;
+    message->number = 1;
+    struct value written = message_write(message);
+    EXPECT_INT(message_read(written, &naive->world->paths, &owned, NULL),
+               ERR_OK);
+    value_unref(written);
+    send(naive, &owned);
+}
+
 static void send_outstanding(struct naive *naive, size_t from)
 {
     struct message message = {.kind = MESSAGE_COMMITS};
@@ -281,8 +295,12 @@ static void send_outstanding(struct naive *naive, size_t from)
             vec_push(&message.commits, naive->outstanding.at[i].commit);
         }
     }
-    if (message.commits.count > 0) {
+    if (message.commits.count > 0 &&
+        (!naive->hub->grouping || random_one_in(naive->world->random, 8))) {
         send(naive, &message);
+    } else if (message.commits.count > 0) {
+        send_owned(naive, &message);
+        naive->world->deferred++;
     }
     vec_release(&message.commits);
 }
@@ -507,12 +525,21 @@ static void commit_some(struct naive *naive)
     }
 }
 
+static void switch_group(struct hub *hub)
+{
+    if (hub->grouping) {
+        hub_group_end(hub);
+    } else {
+        hub_group_begin(hub);
+    }
+}
+
 static void step(struct world *world)
 {
     struct random *random = world->random;
     struct naive *naive = &world->sessions[random_below(random, SESSIONS)];
     struct hub *hub = &world->hubs[random_below(random, HUBS)];
-    switch (random_below(random, 12)) {
+    switch (random_below(random, 15)) {
     case 0:
         lose(naive);
         break;
@@ -546,6 +573,10 @@ static void step(struct world *world)
     case 9:
         world->now += random_one_in(random, 5) ? HUB_KEEP_MS : 7;
         hub_step(hub, world->now);
+        break;
+    case 10:
+    case 11:
+        switch_group(hub);
         break;
     default:
         deliver(naive, (size_t)random_below(random, 4));
@@ -588,6 +619,11 @@ static void deliver_all(struct world *world)
 /* Everybody is connected, and nothing is under way. */
 static void settle_all(struct world *world)
 {
+    for (size_t i = 0; i < HUBS; i++) {
+        if (world->hubs[i].grouping) {
+            hub_group_end(&world->hubs[i]);
+        }
+    }
     for (size_t round = 0; round < 4; round++) {
         for (size_t i = 0; i < SESSIONS; i++) {
             connect(&world->sessions[i]);
