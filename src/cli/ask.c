@@ -160,7 +160,7 @@ int watch_run(const struct options *options)
 /* -- set ----------------------------------------------------------------- */
 
 static const struct set_way {
-    uint64_t option;
+    option_set option;
     enum write_kind kind;
     bool takes_list; /* of what is to be added */
 } set_ways[] = {
@@ -176,7 +176,7 @@ static const struct set_way {
 
 static int check_set(const struct options *options)
 {
-    const uint64_t ways = options->given & SET_WAYS;
+    const option_set ways = options->given & SET_WAYS;
     if ((ways & (ways - 1)) != 0) {
         return report_usage(options,
                             "--append, --add-unique, --remove, --increment and "

@@ -14,6 +14,9 @@
 
 struct options;
 
+/* A set of options, one bit each (cli/options.h). */
+__extension__ typedef unsigned __int128 option_set;
+
 /* Does the work and returns an exit code (cli/report.h). The operands have
  * been counted. */
 typedef int command_fn(const struct options *options);
@@ -23,7 +26,7 @@ struct command {
     const char *operands; /* "FILE POINTER", for the usage line; "" if none */
     size_t operand_count;
     bool takes_more;    /* operand_count is the least, not the exact number */
-    uint64_t options;   /* OPTION_* that it takes besides the common ones */
+    option_set options; /* OPTION_* that it takes besides the common ones */
     const char *brief;  /* half a sentence for a list of commands */
     const char *manual; /* the help between the usage and the options */
     const char *example;

@@ -18,7 +18,7 @@
 static const struct option_row {
     const char *name;
     const char *value; /* what it takes, for the help; NULL: nothing */
-    uint64_t option;
+    option_set option;
     size_t kept;
     const char *manual;
 } option_rows[] = {
@@ -222,7 +222,7 @@ static const struct option_row {
     {"--version", NULL, OPTION_VERSION, 0, "print the version"},
 };
 
-void options_visit(uint64_t known,
+void options_visit(option_set known,
                    void (*visit)(void *ctx,
                                  const char *word,
                                  const char *value,
@@ -237,7 +237,7 @@ void options_visit(uint64_t known,
     }
 }
 
-void options_print(uint64_t known)
+void options_print(option_set known)
 {
     for (size_t i = 0; i < COUNT_OF(option_rows); i++) {
         const struct option_row *row = &option_rows[i];
@@ -474,9 +474,9 @@ static int check_operands(const struct options *options)
 
 static int check_options(const struct options *options)
 {
-    const uint64_t known = options->command->options | OPTIONS_COMMON;
+    const option_set known = options->command->options | OPTIONS_COMMON;
     for (size_t i = 0; i < COUNT_OF(option_rows); i++) {
-        const uint64_t bit = option_rows[i].option;
+        const option_set bit = option_rows[i].option;
         if ((options->given & bit & ~known) != 0) {
             return report_usage(options,
                                 "'%s' has no option %s",
@@ -608,7 +608,7 @@ static const char *hint_option(const struct options *options,
                                const char *word,
                                struct nearest *nearest)
 {
-    const uint64_t known = options->command->options | OPTIONS_COMMON;
+    const option_set known = options->command->options | OPTIONS_COMMON;
     nearest_begin(nearest, word, strcspn(word, "="));
     for (size_t i = 0; i < COUNT_OF(option_rows); i++) {
         if ((known & option_rows[i].option) != 0) {

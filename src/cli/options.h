@@ -16,64 +16,65 @@
 
 #include "cli/command.h"
 
-/* Options by number; a set of them has one bit per option. */
-#define OPTION_HELP       (UINT64_C(1) << 0)
-#define OPTION_JSON       (UINT64_C(1) << 1)
-#define OPTION_VERSION    (UINT64_C(1) << 2)
-#define OPTION_TEXT       (UINT64_C(1) << 3) /* an operand */
-#define OPTION_PRETTY     (UINT64_C(1) << 4)
-#define OPTION_CANONICAL  (UINT64_C(1) << 5)
-#define OPTION_RAW        (UINT64_C(1) << 6)
-#define OPTION_EXIT_CODE  (UINT64_C(1) << 7)
-#define OPTION_AT         (UINT64_C(1) << 8)
-#define OPTION_BRANCH     (UINT64_C(1) << 9)
-#define OPTION_SCOPE      (UINT64_C(1) << 10)
-#define OPTION_LIMIT      (UINT64_C(1) << 11)
-#define OPTION_KEEP_FROM  (UINT64_C(1) << 12)
-#define OPTION_PROFILE    (UINT64_C(1) << 13)
-#define OPTION_FACT       (UINT64_C(1) << 14) /* many times; kept in `facts` */
-#define OPTION_REPAIR     (UINT64_C(1) << 15)
-#define OPTION_FILTER     (UINT64_C(1) << 16)
-#define OPTION_SEED       (UINT64_C(1) << 17)
-#define OPTION_TAP        (UINT64_C(1) << 18)
-#define OPTION_DIR        (UINT64_C(1) << 19)
-#define OPTION_NAME       (UINT64_C(1) << 20)
-#define OPTION_WATCH      (UINT64_C(1) << 21)
-#define OPTION_ALLOW      (UINT64_C(1) << 22)
-#define OPTION_ID         (UINT64_C(1) << 23)
-#define OPTION_SESSION    (UINT64_C(1) << 24)
-#define OPTION_STORED     (UINT64_C(1) << 25)
-#define OPTION_ARGUMENTS  (UINT64_C(1) << 26)
-#define OPTION_TIMEOUT    (UINT64_C(1) << 27)
-#define OPTION_APPEND     (UINT64_C(1) << 28)
-#define OPTION_ADD_UNIQUE (UINT64_C(1) << 29)
-#define OPTION_REMOVE     (UINT64_C(1) << 30)
-#define OPTION_INCREMENT  (UINT64_C(1) << 31)
-#define OPTION_DELETE     (UINT64_C(1) << 32)
-#define OPTION_ONCE       (UINT64_C(1) << 33)
-#define OPTION_REPLACE    (UINT64_C(1) << 34)
-#define OPTION_PATTERN    (UINT64_C(1) << 35)
-#define OPTION_ARGUMENT   (UINT64_C(1) << 48) /* many times, as facts */
-#define OPTION_MERMAID    (UINT64_C(1) << 40)
-#define OPTION_DOT        (UINT64_C(1) << 41)
-#define OPTION_USER       (UINT64_C(1) << 50)
-#define OPTION_HOPS       (UINT64_C(1) << 51)
-#define OPTION_YES        (UINT64_C(1) << 55)
-#define OPTION_SPACE      (UINT64_C(1) << 56)
-#define OPTION_ALL        (UINT64_C(1) << 57)
-#define OPTION_QUEUE      (UINT64_C(1) << 36)
-#define OPTION_AFTER      (UINT64_C(1) << 37)
-#define OPTION_EVERY      (UINT64_C(1) << 38)
-#define OPTION_ZONE       (UINT64_C(1) << 39)
-#define OPTION_MISSED     (UINT64_C(1) << 42)
-#define OPTION_CANCEL     (UINT64_C(1) << 43)
-#define OPTION_FAILED     (UINT64_C(1) << 60)
-#define OPTION_ALLOW_NET  (UINT64_C(1) << 44)
-#define OPTION_ALLOW_EXEC (UINT64_C(1) << 45)
+/* Options by number; a set of them has one bit per option. Free: 46, 47, 49,
+ * 58, 59, 61 to 63, 80 to 127. */
+#define OPTION_HELP       ((option_set)1 << 0)
+#define OPTION_JSON       ((option_set)1 << 1)
+#define OPTION_VERSION    ((option_set)1 << 2)
+#define OPTION_TEXT       ((option_set)1 << 3) /* an operand */
+#define OPTION_PRETTY     ((option_set)1 << 4)
+#define OPTION_CANONICAL  ((option_set)1 << 5)
+#define OPTION_RAW        ((option_set)1 << 6)
+#define OPTION_EXIT_CODE  ((option_set)1 << 7)
+#define OPTION_AT         ((option_set)1 << 8)
+#define OPTION_BRANCH     ((option_set)1 << 9)
+#define OPTION_SCOPE      ((option_set)1 << 10)
+#define OPTION_LIMIT      ((option_set)1 << 11)
+#define OPTION_KEEP_FROM  ((option_set)1 << 12)
+#define OPTION_PROFILE    ((option_set)1 << 13)
+#define OPTION_FACT       ((option_set)1 << 14) /* many times: `facts` */
+#define OPTION_REPAIR     ((option_set)1 << 15)
+#define OPTION_FILTER     ((option_set)1 << 16)
+#define OPTION_SEED       ((option_set)1 << 17)
+#define OPTION_TAP        ((option_set)1 << 18)
+#define OPTION_DIR        ((option_set)1 << 19)
+#define OPTION_NAME       ((option_set)1 << 20)
+#define OPTION_WATCH      ((option_set)1 << 21)
+#define OPTION_ALLOW      ((option_set)1 << 22)
+#define OPTION_ID         ((option_set)1 << 23)
+#define OPTION_SESSION    ((option_set)1 << 24)
+#define OPTION_STORED     ((option_set)1 << 25)
+#define OPTION_ARGUMENTS  ((option_set)1 << 26)
+#define OPTION_TIMEOUT    ((option_set)1 << 27)
+#define OPTION_APPEND     ((option_set)1 << 28)
+#define OPTION_ADD_UNIQUE ((option_set)1 << 29)
+#define OPTION_REMOVE     ((option_set)1 << 30)
+#define OPTION_INCREMENT  ((option_set)1 << 31)
+#define OPTION_DELETE     ((option_set)1 << 32)
+#define OPTION_ONCE       ((option_set)1 << 33)
+#define OPTION_REPLACE    ((option_set)1 << 34)
+#define OPTION_PATTERN    ((option_set)1 << 35)
+#define OPTION_ARGUMENT   ((option_set)1 << 48) /* many times, as facts */
+#define OPTION_MERMAID    ((option_set)1 << 40)
+#define OPTION_DOT        ((option_set)1 << 41)
+#define OPTION_USER       ((option_set)1 << 50)
+#define OPTION_HOPS       ((option_set)1 << 51)
+#define OPTION_YES        ((option_set)1 << 55)
+#define OPTION_SPACE      ((option_set)1 << 56)
+#define OPTION_ALL        ((option_set)1 << 57)
+#define OPTION_QUEUE      ((option_set)1 << 36)
+#define OPTION_AFTER      ((option_set)1 << 37)
+#define OPTION_EVERY      ((option_set)1 << 38)
+#define OPTION_ZONE       ((option_set)1 << 39)
+#define OPTION_MISSED     ((option_set)1 << 42)
+#define OPTION_CANCEL     ((option_set)1 << 43)
+#define OPTION_FAILED     ((option_set)1 << 60)
+#define OPTION_ALLOW_NET  ((option_set)1 << 44)
+#define OPTION_ALLOW_EXEC ((option_set)1 << 45)
 
-#define OPTION_KEEP_COMMITS (UINT64_C(1) << 52)
-#define OPTION_KEEP_AGE     (UINT64_C(1) << 53)
-#define OPTION_FULL         (UINT64_C(1) << 54)
+#define OPTION_KEEP_COMMITS ((option_set)1 << 52)
+#define OPTION_KEEP_AGE     ((option_set)1 << 53)
+#define OPTION_FULL         ((option_set)1 << 54)
 
 #define OPTIONS_COMMON (OPTION_HELP | OPTION_JSON)
 
@@ -90,7 +91,7 @@ enum {
 };
 
 struct options {
-    uint64_t given; /* OPTION_* */
+    option_set given; /* OPTION_* */
     struct option_values {
         const char *at;
         const char *branch;
@@ -132,7 +133,7 @@ struct options {
 };
 
 static inline bool option_is_given(const struct options *options,
-                                   uint64_t option)
+                                   option_set option)
 {
     return (options->given & option) != 0;
 }
@@ -151,7 +152,7 @@ int options_refuse_command(const struct options *options);
 
 /* Calls `visit` for each option in `known`, with the word, its operand or NULL,
  * and half a sentence about it. */
-void options_visit(uint64_t known,
+void options_visit(option_set known,
                    void (*visit)(void *ctx,
                                  const char *word,
                                  const char *value,
@@ -159,6 +160,6 @@ void options_visit(uint64_t known,
                    void *ctx);
 
 /* Lists the options in `known`, for a help page. */
-void options_print(uint64_t known);
+void options_print(option_set known);
 
 #endif
