@@ -212,9 +212,19 @@ $(BUILD)/bin/bench_store: $(call objects,$(wildcard bench/durable/*.c))
 # It also runs the command.
 $(BUILD)/bin/bench_lua: $(call objects,$(SCRIPT_SRC)) | $(BUILD)/heddle
 $(BUILD)/bin/bench_disk: | $(BUILD)/heddle
+# It runs the server of the command, the floor, and the load for both.
+$(BUILD)/bin/bench_server: $(call objects,bench/server/process.c) \
+        | $(BUILD)/heddle $(BUILD)/bin/server_floor $(BUILD)/bin/server_load
 $(BUILD)/bin/bench_lua: TEST_LIBS += $(LUA_LIBS)
 $(BUILD)/bin/bench_%: $(BUILD)/bench/bench_%.o $(call objects,$(LIB_SRC) $(BENCH_LIB))
 	@$(LINK) $(TEST_LIBS)
+# The floor of a server, and the load for both: programs of their own.
+$(BUILD)/bin/server_floor: $(call objects,bench/server/floor.c $(wildcard src/base/*.c))
+	@$(LINK) -lwebsockets -lsqlite3
+$(BUILD)/bin/server_load: $(call objects,$(filter-out bench/server/floor.c bench/server/process.c,\
+        $(wildcard bench/server/*.c)) \
+        $(wildcard src/base/*.c))
+	@$(LINK) -lm
 # One workload at a time, for an instruction counter.
 $(BUILD)/bin/profile: $(call objects,bench/profile.c $(SIGNALS) \
         bench/signals/ours.c bench/shapes/kit.c $(LIB_SRC))
