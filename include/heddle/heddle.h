@@ -119,6 +119,7 @@ typedef enum hd_status {
     HD_LIMIT_COMMIT = 40,   /* too many parts in a commit */
     HD_LIMIT_SCHEMA = 41,   /* a schema is too large */
     HD_LIMIT_HOPS = 42,     /* a causal chain of events is too long */
+    HD_LIMIT_REACH = 43,    /* a selector reaches too much */
 
     HD_PROTOCOL = 64,             /* a message is malformed */
     HD_CONFLICT = 65,             /* a read value has changed: retry */

@@ -49,6 +49,7 @@ enum err_class {
     X(LIMIT_COMMIT,     40, TERMINAL, "a commit has too many parts")          \
     X(LIMIT_SCHEMA,     41, TERMINAL, "a schema is too large")                \
     X(LIMIT_HOPS,       42, TERMINAL, "too many events in a causal chain")    \
+    X(LIMIT_REACH,      43, TERMINAL, "a selector reaches too much")          \
     X(PROTOCOL,         64, TERMINAL, "malformed message")                    \
     X(CONFLICT,         65, RETRY,    "conflict: a read value has changed")   \
     X(ORIGIN_FAILED,    66, PERMANENT, "the originating commit failed")       \

@@ -47,6 +47,14 @@ enum {
     /* Parts of one message between a replica and a store. */
     LIMIT_MESSAGE_COMMITS = 10 * 1000,
     LIMIT_MESSAGE_DOCUMENTS = 1000 * 1000,
+
+    /* Watches with a selector: per session, how many there are and how many
+     * documents they reach; per selector, how many links it follows one after
+     * the other, if it gives a depth. */
+    LIMIT_REACH_SELECTORS = 1000,
+    LIMIT_REACH_DOCUMENTS = 100 * 1000,
+    LIMIT_REACH_DEPTH = 1000,
+    LIMIT_REACH_PLACES = 1000 * 1000, /* that links lead to */
 };
 
 #endif
