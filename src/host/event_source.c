@@ -1,12 +1,10 @@
-/* Asking engines and locked files. */
+/* Stored events of a host: asking its stores and its claims. */
 
 #include "host/event_source.h"
 
+#include "host/locked_file.h"
 #include "host/system.h"
 #include "replica/space.h"
-#include "store/waiting.h"
-
-static const char senders[] = "senders";
 
 struct listing {
     stored_event_fn *found;
@@ -26,25 +24,16 @@ static bool list(void *ctx,
                  void *found_ctx)
 {
     const struct event_source *source = ctx;
-    struct engine *engine = source->engine(source->ctx, space->id);
+    struct store_access *store = source->store(source->ctx, space->id);
     struct listing listing = {found, found_ctx};
     struct err_detail why = {0}; /* the host reports what is wrong */
-    if (engine == NULL) {
-        return true;
-    }
-    enum err err = engine_read_begin(engine, &why);
-    if (err != ERR_OK) {
-        return false;
-    }
-    err = engine_waiting(engine,
-                         space->branch,
-                         after,
-                         STORED_PAGE,
-                         on_waiting,
-                         &listing,
-                         &why);
-    engine_read_end(engine);
-    return err == ERR_OK;
+    return store == NULL || store->methods->waiting(store,
+                                                    space->branch,
+                                                    after,
+                                                    STORED_PAGE,
+                                                    on_waiting,
+                                                    &listing,
+                                                    &why) == ERR_OK;
 }
 
 static bool timers(void *ctx,
@@ -56,29 +45,19 @@ static bool timers(void *ctx,
                    uint64_t *next)
 {
     const struct event_source *source = ctx;
-    struct engine *engine = source->engine(source->ctx, space->id);
+    struct store_access *store = source->store(source->ctx, space->id);
     struct listing listing = {found, found_ctx};
+    const struct timer_mark mark = {after.due, after.number};
     struct err_detail why = {0}; /* as above */
-    if (engine == NULL) {
-        return true;
-    }
-    enum err err = engine_read_begin(engine, &why);
-    if (err != ERR_OK) {
-        return false;
-    }
-    err = engine_timers(engine,
-                        space->branch,
-                        (struct timer_mark){after.due, after.number},
-                        until,
-                        STORED_PAGE,
-                        on_waiting,
-                        &listing,
-                        &why);
-    if (err == ERR_OK) {
-        err = engine_timer_next(engine, space->branch, until, next, &why);
-    }
-    engine_read_end(engine);
-    return err == ERR_OK;
+    return store == NULL || store->methods->timers(store,
+                                                   space->branch,
+                                                   mark,
+                                                   until,
+                                                   STORED_PAGE,
+                                                   on_waiting,
+                                                   &listing,
+                                                   next,
+                                                   &why) == ERR_OK;
 }
 
 static enum err named(void *ctx,
@@ -89,22 +68,15 @@ static enum err named(void *ctx,
                       struct err_detail *detail)
 {
     const struct event_source *source = ctx;
-    struct engine *engine = source->engine(source->ctx, space->id);
+    struct store_access *store = source->store(source->ctx, space->id);
     struct listing listing = {found, found_ctx};
-    if (engine == NULL) {
-        return ERR_OK;
-    }
-    enum err err = engine_read_begin(engine, detail);
-    if (err == ERR_OK) {
-        err = engine_timers_named(engine,
-                                  space->branch,
-                                  prefix,
-                                  on_waiting,
-                                  &listing,
-                                  detail);
-        engine_read_end(engine);
-    }
-    return err;
+    return store == NULL ? ERR_OK
+                         : store->methods->timers_named(store,
+                                                        space->branch,
+                                                        prefix,
+                                                        on_waiting,
+                                                        &listing,
+                                                        detail);
 }
 
 static uint64_t wall(void *ctx)
@@ -123,29 +95,30 @@ static const struct zone *zone(void *ctx,
 
 static bool is_at_work(void *ctx, struct value instance)
 {
-    const struct event_source *source = ctx;
-    return source->folder[0] != '\0' &&
-           locked_file_is_held(source->folder, senders, instance, true);
+    struct event_source *source = ctx;
+    struct claims *claims = source->claims;
+    return claims != NULL &&
+           claims->methods->is_held(claims, CLAIM_SENDER, instance);
 }
 
-/* If the file cannot be created, other runtimes take up the events of this one.
+/* If the claim cannot be had, other runtimes take up the events of this one.
  */
 static void begin(void *ctx)
 {
     struct event_source *source = ctx;
-    source->is_held =
-        source->folder[0] != '\0' && locked_file_open(&source->held,
-                                                      source->folder,
-                                                      senders,
-                                                      source->instance,
-                                                      value_empty_object(),
-                                                      NULL,
-                                                      NULL) == ERR_OK;
+    struct claims *claims = source->claims;
+    if (claims != NULL && source->claim == NULL) {
+        source->claim =
+            claims->methods->take(claims, CLAIM_SENDER, source->instance);
+    }
 }
 
 bool event_source_is_at_work(const char *folder, struct value instance)
 {
-    return locked_file_is_held(folder, senders, instance, false);
+    return locked_file_is_held(folder,
+                               claim_folder(CLAIM_SENDER),
+                               instance,
+                               false);
 }
 
 struct stored_events_source event_source_hooks(struct event_source *source)
@@ -166,8 +139,8 @@ struct stored_events_source event_source_hooks(struct event_source *source)
 void event_source_release(struct event_source *source)
 {
     zones_release(&source->zones);
-    if (source->is_held) {
-        locked_file_close(&source->held);
-        source->is_held = false;
+    if (source->claim != NULL) {
+        source->claims->methods->give_back(source->claims, source->claim);
+        source->claim = NULL;
     }
 }

@@ -1,9 +1,8 @@
-/* Stored events for a runtime on a data directory (runtime/stored_events.h):
- * the stores list them, and a locked file (host/locked_file.h) tells which
- * runtimes are alive.
+/* Stored events for a runtime (runtime/stored_events.h): the stores list them,
+ * and claims (host/claims.h) tell which runtimes are alive.
  *
- * A runtime that stores an event holds DIR/senders/INSTANCE from then on. The
- * lock ends with the process, even if it is killed. Where locks do not work, a
+ * A runtime that stores an event has the claim of its instance from then on; it
+ * ends with the process, even if it is killed. Where claims do not work, a
  * runtime seems to have ended and its events are taken up elsewhere; the
  * condition of their handling (durable-2 of sched/durable.h) still prevents
  * that an event is handled twice. */
@@ -11,19 +10,18 @@
 #ifndef HOST_EVENT_SOURCE_H
 #define HOST_EVENT_SOURCE_H
 
-#include "host/locked_file.h"
+#include "host/claims.h"
+#include "host/store_access.h"
 #include "host/zones.h"
 #include "runtime/stored_events.h"
 
-struct engine;
-
 struct event_source {
-    struct engine *(*engine)(void *ctx, struct value space); /* or NULL */
+    /* That of the space of that name; NULL: it has none. */
+    struct store_access *(*store)(void *ctx, struct value space);
     void *ctx;
-    const char *folder;    /* borrowed; "": in memory */
+    struct claims *claims; /* borrowed; NULL: the runtime is alone */
     struct value instance; /* borrowed */
-    bool is_held;
-    struct locked_file held;
+    void *claim;           /* of the instance; or NULL */
     struct zones zones;
 };
 

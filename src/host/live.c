@@ -13,7 +13,6 @@
 #include "host/resume_pages.h"
 #include "host/session_lock.h"
 #include "host/system.h"
-#include "host/task_lease.h"
 #include "host/wake.h"
 #include "replica/session.h"
 #include "sched/persistence.h"
@@ -180,6 +179,8 @@ static enum err open_store(struct live *live,
     hub_init(&at->hub, &at->engine, &hub, live_now(live));
     hub_link_init(&at->link, &at->hub, HUB_LINK_DIRECT, live->user);
     watch(live, at, name);
+    engine_access_init(&at->access, &at->engine);
+    at->store = &at->access.store;
     at->stored = true;
     return ERR_OK;
 }
@@ -281,19 +282,20 @@ static enum err open_on_demand(void *ctx,
 
 /* -- Opening ------------------------------------------------------------- */
 
-static struct engine *engine_of(void *ctx, struct value space)
+static struct store_access *store_of(void *ctx, struct value space)
 {
-    return live_engine(ctx, space);
+    const struct live_space *at = find(ctx, space);
+    return at != NULL ? at->store : NULL;
 }
 
 /* A space that the piece has read is opened for that. */
-static struct engine *engine_opened(void *ctx, struct value name)
+static struct store_access *store_opened(void *ctx, struct value name)
 {
     struct live *live = ctx;
     struct space *space;
     return runtime_need_space(&live->runtime, name, false, &space, NULL) ==
                    ERR_OK
-               ? live_engine(live, name)
+               ? store_of(live, name)
                : NULL;
 }
 
@@ -310,7 +312,7 @@ static enum err resume(void *ctx,
 {
     struct live *live = ctx;
     const struct resume_pages_source source = {
-        .engine = engine_opened,
+        .store = store_opened,
         .ctx = live,
         .identity = {live->user, live->session},
         .progress = live->options.on_progress,
@@ -419,10 +421,13 @@ static struct live *make(const struct live_options *options)
         buf_append_text(&live->folder, options->folder);
     }
     name_session(live, options);
+    folder_claims_init(&live->folder_claims, buf_text(&live->folder));
+    struct claims *claims =
+        options->folder != NULL ? &live->folder_claims.claims : NULL;
     live->event_source = (struct event_source){
-        .engine = engine_of,
+        .store = store_of,
         .ctx = live,
-        .folder = buf_text(&live->folder),
+        .claims = claims,
         .instance = live->instance,
     };
     const struct events_policy policy = policy_of(options);
@@ -443,7 +448,7 @@ static struct live *make(const struct live_options *options)
         .open_space = open_on_demand,
         .fetch_ctx = live,
         .stored_events = event_source_hooks(&live->event_source),
-        .task_claims = task_lease_claims(buf_text(&live->folder)),
+        .task_claims = task_claims_of(claims),
         .interrupted = interrupted,
         .interrupted_ctx = live,
     };
@@ -643,7 +648,7 @@ static void leave_queues(struct live *live)
 /* live-6. */
 static void tell_who_reads(struct live *live)
 {
-    const struct mirrors_source source = {engine_of, live};
+    const struct mirrors_source source = {store_of, live};
     mirrors_flush(&live->mirrors, &source, live->options.log);
 }
 

@@ -3,6 +3,8 @@
 #ifndef HOST_LIVE_INTERNAL_H
 #define HOST_LIVE_INTERNAL_H
 
+#include "host/claims.h"
+#include "host/engine_access.h"
 #include "host/event_source.h"
 #include "host/hub.h"
 #include "host/hub_link.h"
@@ -15,8 +17,10 @@ struct session_lock;
 struct live_space {
     struct live *live;
     struct value name;
-    bool stored; /* has a store (live-7): the next three, and the watch */
+    bool stored; /* has a store (live-7): the next five, and the watch */
     struct engine engine;
+    struct engine_access access;
+    struct store_access *store; /* or NULL: it has none */
     struct hub hub;
     struct hub_link link;
     struct space *space;
@@ -44,6 +48,7 @@ struct live {
     bool new_session;
     struct session_lock *session_lock; /* NULL: the session needs none
                                           (live-4) */
+    struct folder_claims folder_claims;
     struct event_source event_source;
     bool more;        /* the last step was cut short */
     mono_ms deadline; /* of the caller that waits, or MONO_NEVER */

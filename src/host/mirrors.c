@@ -2,7 +2,7 @@
 
 #include "host/mirrors.h"
 
-#include "store/observations.h"
+#include "host/store_access.h"
 #include "value/compare.h"
 #include "value/object.h"
 
@@ -104,7 +104,13 @@ static void gone_release(struct gone_nodes *gone)
     vec_release(&gone->names);
 }
 
-/* What another process is in the way of is kept; whether there is any. */
+/* Whether it is to be tried again (mirrors-1). */
+static bool is_in_the_way(enum err err)
+{
+    return err == ERR_BUSY || err == ERR_UNREACHABLE;
+}
+
+/* What something is in the way of is kept; whether there is any. */
 static bool forget_gone(struct mirrors *mirrors,
                         const struct mirrors_source *source,
                         const struct log *log)
@@ -112,16 +118,16 @@ static bool forget_gone(struct mirrors *mirrors,
     size_t kept = 0;
     VEC_FOREACH (&mirrors->gone, gone) {
         struct err_detail detail = {0};
-        struct engine *engine = source->engine(source->ctx, gone->space);
-        const enum err err = engine == NULL
-                                 ? ERR_OK
-                                 : engine_actions_forget(engine,
-                                                         gone->branch,
-                                                         gone->piece,
-                                                         gone->names.at,
-                                                         gone->names.count,
-                                                         &detail);
-        if (err == ERR_BUSY) {
+        struct store_access *store = source->store(source->ctx, gone->space);
+        const enum err err =
+            store == NULL ? ERR_OK
+                          : store->methods->forget_actions(store,
+                                                           gone->branch,
+                                                           gone->piece,
+                                                           gone->names.at,
+                                                           gone->names.count,
+                                                           &detail);
+        if (is_in_the_way(err)) {
             mirrors->gone.at[kept++] = *gone;
             continue;
         }
@@ -221,8 +227,8 @@ static enum err send(const struct mirrors_source *source,
                      const struct log *log)
 {
     struct err_detail detail = {0};
-    struct engine *engine = source->engine(source->ctx, letter->space);
-    if (engine == NULL) {
+    struct store_access *store = source->store(source->ctx, letter->space);
+    if (store == NULL) {
         return ERR_OK; /* mirrors-2 */
     }
     const struct mirror mirror = {
@@ -230,13 +236,13 @@ static enum err send(const struct mirrors_source *source,
         .branch = letter->piece->branch,
         .piece = letter->piece->piece,
         .here = letter->here,
-        .seq = letter->reads.count > 0 ? letter->seq : engine->seq,
+        .seq = letter->reads.count > 0 ? letter->seq : STORE_ACCESS_HEAD,
     };
-    const enum err err = engine_mirror_put(engine,
-                                           &mirror,
-                                           letter->reads.at,
-                                           letter->reads.count,
-                                           &detail);
+    const enum err err = store->methods->put_mirror(store,
+                                                    &mirror,
+                                                    letter->reads.at,
+                                                    letter->reads.count,
+                                                    &detail);
     if (err != ERR_OK) {
         log_write(log,
                   LOG_LEVEL_WARNING,
@@ -268,7 +274,7 @@ static void find_spaces(struct mirrored *piece, const struct resume_page *page)
 
 /* All actions, or as many as one page holds: the rest is not mirrored. */
 static enum err list(const struct mirrored *piece,
-                     struct engine *engine,
+                     struct store_access *store,
                      struct resume_page *page,
                      struct err_detail *detail)
 {
@@ -276,23 +282,25 @@ static enum err list(const struct mirrored *piece,
         .branch = piece->branch,
         .piece = piece->piece,
     };
-    enum err err = engine_resume(engine, &query, page, detail);
+    enum err err = store->methods->resume(store, &query, page, detail);
     if (err == ERR_OK && page->generation != query.generation) {
         query.generation = page->generation;
         resume_page_release(page);
-        err = engine_resume(engine, &query, page, detail);
+        err = store->methods->resume(store, &query, page, detail);
     }
     return err;
 }
 
 /* mirrors-5. */
 static enum err forget(const struct mirrored *piece,
-                       struct engine *engine,
+                       struct store_access *store,
                        const struct log *log)
 {
     struct err_detail detail = {0};
-    const enum err err =
-        engine_piece_forget(engine, piece->branch, piece->piece, &detail);
+    const enum err err = store->methods->forget_piece(store,
+                                                      piece->branch,
+                                                      piece->piece,
+                                                      &detail);
     if (err != ERR_OK) {
         log_write(log,
                   LOG_LEVEL_WARNING,
@@ -302,15 +310,20 @@ static enum err forget(const struct mirrored *piece,
     return err;
 }
 
-/* False if another process is in the way. */
+/* False if something is in the way. */
 static bool tell(struct mirrored *piece,
                  const struct mirrors_source *source,
                  const struct log *log)
 {
     struct err_detail detail = {0};
     struct resume_page page;
-    struct engine *engine = source->engine(source->ctx, piece->space);
-    if (engine == NULL || list(piece, engine, &page, &detail) != ERR_OK) {
+    struct store_access *store = source->store(source->ctx, piece->space);
+    const enum err err =
+        store != NULL ? list(piece, store, &page, &detail) : ERR_NOT_FOUND;
+    if (is_in_the_way(err)) {
+        return false;
+    }
+    if (err != ERR_OK) {
         log_write(log,
                   LOG_LEVEL_WARNING,
                   "the spaces that a piece reads could not be looked up: %s",
@@ -320,7 +333,7 @@ static bool tell(struct mirrored *piece,
     bool told = true;
     find_spaces(piece, &page);
     if (piece->removed) {
-        told = forget(piece, engine, log) != ERR_BUSY;
+        told = !is_in_the_way(forget(piece, store, log));
         resume_page_release(&page);
         page = (struct resume_page){0}; /* it reads nothing any more */
     }
@@ -335,7 +348,7 @@ static bool tell(struct mirrored *piece,
         } else {
             letter.here = value_text_new(""); /* it reads nothing there */
         }
-        told = send(source, &letter, log) != ERR_BUSY && told;
+        told = !is_in_the_way(send(source, &letter, log)) && told;
         VEC_FOREACH (&letter.reads, read) {
             value_unref(read->scope_key);
         }

@@ -13,7 +13,8 @@
  *
  *   mirrors-1  A mirror is a hint: a failure is logged and dropped, and
  *              correctness does not depend on it. If another process holds the
- *              lock, the next flush tries again.
+ *              lock, or the server cannot be reached, the next flush tries
+ *              again.
  *   mirrors-2  A space that is not open here is skipped: its readers are not
  *              recorded there.
  *   mirrors-3  A mirror claims no more than was seen: its seq is the lowest
@@ -31,7 +32,7 @@
 #include "base/vec.h"
 #include "proto/observation.h"
 
-struct engine;
+struct store_access;
 
 /* A piece with something to write, and the spaces that it has written to. */
 struct mirrored {
@@ -58,8 +59,8 @@ struct mirrors {
 };
 
 struct mirrors_source {
-    /* The engine of the space of that name; NULL: not open here (mirrors-2). */
-    struct engine *(*engine)(void *ctx, struct value space);
+    /* The store of the space of that name; NULL: not open here (mirrors-2). */
+    struct store_access *(*store)(void *ctx, struct value space);
     void *ctx;
 };
 

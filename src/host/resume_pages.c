@@ -2,9 +2,8 @@
 
 #include "host/resume_pages.h"
 
-#include "host/resume.h"
+#include "host/store_access.h"
 #include "replica/space.h"
-#include "store/observations.h"
 #include "value/object.h"
 
 /* -- The own space ------------------------------------------------------- */
@@ -20,7 +19,7 @@ static enum err given_up(struct err_detail *detail)
 /* After the first page: the rest is counted only if there is any, and if
  * progress is reported. */
 static enum err count_all(const struct resume_pages_source *source,
-                          struct engine *engine,
+                          struct store_access *store,
                           struct resume_query *query,
                           const struct resume_page *first,
                           uint64_t *total,
@@ -31,7 +30,7 @@ static enum err count_all(const struct resume_pages_source *source,
     if (source->progress != NULL && first->more) {
         query->after = vec_last(&first->actions)->number;
         query->seq = first->seq;
-        err = engine_resume_count(engine, query, &rest, detail);
+        err = store->methods->resume_count(store, query, &rest, detail);
     }
     *total = first->actions.count + rest;
     return err;
@@ -39,25 +38,25 @@ static enum err count_all(const struct resume_pages_source *source,
 
 /* The generation is the store's own: it is in every page, also in one that was
  * asked for with another. */
-static enum err first_page(struct engine *engine,
+static enum err first_page(struct store_access *store,
                            struct resume_query *query,
                            struct resume_page *page,
                            struct err_detail *detail)
 {
     query->after = 0;
     query->seq = 0;
-    enum err err = engine_resume(engine, query, page, detail);
+    enum err err = store->methods->resume(store, query, page, detail);
     if (err == ERR_OK && page->generation != query->generation) {
         query->generation = page->generation;
         resume_page_release(page);
-        err = engine_resume(engine, query, page, detail);
+        err = store->methods->resume(store, query, page, detail);
     }
     return err;
 }
 
 /* All pages, of one seq, or LISTING_MOVED. */
 static enum err list(const struct resume_pages_source *source,
-                     struct engine *engine,
+                     struct store_access *store,
                      struct resume_query *query,
                      struct resume_set *set,
                      struct err_detail *detail)
@@ -67,9 +66,9 @@ static enum err list(const struct resume_pages_source *source,
     if (source->interrupted != NULL && source->interrupted(source->ctx)) {
         return given_up(detail);
     }
-    enum err err = first_page(engine, query, page, detail);
+    enum err err = first_page(store, query, page, detail);
     if (err == ERR_OK) {
-        err = count_all(source, engine, query, page, &total, detail);
+        err = count_all(source, store, query, page, &total, detail);
     }
     while (err == ERR_OK) {
         if ((source->progress != NULL &&
@@ -85,24 +84,24 @@ static enum err list(const struct resume_pages_source *source,
         query->after = vec_last(&page->actions)->number;
         query->seq = page->seq;
         page = resume_set_add_page(set);
-        err = engine_resume(engine, query, page, detail);
+        err = store->methods->resume(store, query, page, detail);
     }
     return err;
 }
 
 static enum err list_patiently(const struct resume_pages_source *source,
-                               struct engine *engine,
+                               struct store_access *store,
                                struct resume_query *query,
                                struct resume_set *set,
                                struct err_detail *detail)
 {
     query->limit = source->limit > 0 ? source->limit : RESUME_PAGES_ACTIONS;
-    enum err err = list(source, engine, query, set, detail);
+    enum err err = list(source, store, query, set, detail);
     for (unsigned i = 1; err == ERR_LISTING_MOVED && i < RESUME_PAGES_TRIES;
          i++) {
         resume_set_release(set);
         query->limit = RESUME_PAGE_MAX;
-        err = list(source, engine, query, set, detail);
+        err = list(source, store, query, set, detail);
     }
     return err;
 }
@@ -147,8 +146,8 @@ static bool ask(const struct resume_pages_source *source,
                 const struct resume_set *set,
                 uint64_t *head)
 {
-    struct engine *engine = source->engine(source->ctx, seen->space);
-    if (engine == NULL) {
+    struct store_access *store = source->store(source->ctx, seen->space);
+    if (store == NULL) {
         return false;
     }
     const struct resume_asking asking = {
@@ -160,7 +159,8 @@ static bool ask(const struct resume_pages_source *source,
     VEC_FOREACH (&set->pages, page) {
         uint64_t seq = UINT64_MAX;
         if (names(*page, seen->space) &&
-            resume_ask(engine, &asking, *page, &seq, NULL) != ERR_OK) {
+            store->methods->changed(store, &asking, *page, &seq, NULL) !=
+                ERR_OK) {
             return false;
         }
         *head = seq < *head ? seq : *head;
@@ -199,8 +199,8 @@ enum err resume_pages_fetch(const struct resume_pages_source *source,
                             struct err_detail *detail)
 {
     *out = (struct resume_set){0};
-    struct engine *engine = source->engine(source->ctx, space->id);
-    if (engine == NULL) {
+    struct store_access *store = source->store(source->ctx, space->id);
+    if (store == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
                        "the space of the piece is not open in this host");
@@ -210,7 +210,7 @@ enum err resume_pages_fetch(const struct resume_pages_source *source,
         .piece = piece,
         .identity = source->identity,
     };
-    const enum err err = list_patiently(source, engine, &query, out, detail);
+    const enum err err = list_patiently(source, store, &query, out, detail);
     if (err == ERR_OK) {
         ask_all(source, out);
     } else {

@@ -1,5 +1,5 @@
 /* Fetching what stores know of a piece: implements runtime_resume_fn on top of
- * engines, for every host of a runtime.
+ * stores, for every host of a runtime.
  *
  * The pages come from the store of the piece's space. If a commit lands between
  * two of them, the listing has moved: it starts again with the largest page
@@ -12,7 +12,7 @@
 #include "runtime/resume_set.h"
 #include "value/address.h"
 
-struct engine;
+struct store_access;
 
 enum {
     RESUME_PAGES_ACTIONS = 20000, /* per page, at the first attempt */
@@ -20,8 +20,8 @@ enum {
 };
 
 struct resume_pages_source {
-    /* The engine of the space of that name; NULL: not open here. */
-    struct engine *(*engine)(void *ctx, struct value space);
+    /* The store of the space of that name; NULL: not open here. */
+    struct store_access *(*store)(void *ctx, struct value space);
     void *ctx;
     struct identity identity; /* of the reader; borrowed */
     uint32_t limit;           /* actions per page; 0: RESUME_PAGES_ACTIONS */

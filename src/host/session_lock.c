@@ -20,9 +20,9 @@ struct session_lock {
 };
 
 /* The same key as the store's for sessions (store/session_rows.c). */
-static enum err name_new(struct identity identity,
-                         struct value *out,
-                         struct err_detail *detail)
+enum err session_lock_name(struct identity identity,
+                           struct value *out,
+                           struct err_detail *detail)
 {
     if (value_is_absent(identity.principal)) {
         *out = value_ref(identity.session);
@@ -31,15 +31,16 @@ static enum err name_new(struct identity identity,
     return scope_key_new(SCOPE_SESSION, identity, out, detail);
 }
 
-static enum err refuse(struct identity identity,
-                       struct value holder,
-                       struct err_detail *detail)
+enum err session_lock_refuse(struct identity identity,
+                             struct value holder,
+                             struct err_detail *detail)
 {
     const struct text name = value_text(&identity.session);
-    const struct value pid =
-        value_is_absent(holder) ? VALUE_NONE : object_field(holder, "pid");
+    const struct value pid = object_field(holder, "pid");
     char process[40] = "another process";
-    if (value_kind(pid) == VALUE_INT) {
+    if (!value_is_absent(object_field(holder, "instance"))) {
+        (void)snprintf(process, sizeof process, "another client of the server");
+    } else if (value_kind(pid) == VALUE_INT) {
         (void)snprintf(process,
                        sizeof process,
                        "process %lld",
@@ -63,7 +64,7 @@ enum err session_lock_new(const char *folder,
     struct value holder = VALUE_NONE;
     struct locked_file file;
     *out = NULL;
-    enum err err = name_new(identity, &name, detail);
+    enum err err = session_lock_name(identity, &name, detail);
     if (err != ERR_OK) {
         return err;
     }
@@ -83,7 +84,7 @@ enum err session_lock_new(const char *folder,
         *out = mem_alloc(sizeof **out);
         (*out)->file = file;
     } else if (err == ERR_BUSY) {
-        err = refuse(identity, holder, detail);
+        err = session_lock_refuse(identity, holder, detail);
     }
     value_unref(holder);
     value_unref(about);

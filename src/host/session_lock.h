@@ -22,6 +22,17 @@ MUST_CHECK enum err session_lock_new(const char *folder,
                                      struct session_lock **out,
                                      struct err_detail *detail);
 
+/* The name of the locked file of a session, new. ARGUMENT. */
+MUST_CHECK enum err session_lock_name(struct identity identity,
+                                      struct value *out,
+                                      struct err_detail *detail);
+
+/* SESSION_IN_USE, by the holder that the locked file describes, or absent. A
+ * holder with an "instance" is a client of a server. */
+enum err session_lock_refuse(struct identity identity,
+                             struct value holder,
+                             struct err_detail *detail);
+
 /* Rejects names of users and sessions that a store would refuse with each
  * commit; either may be NULL. ARGUMENT. */
 MUST_CHECK enum err session_names_check(const char *user,

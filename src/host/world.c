@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "host/engine_access.h"
 #include "host/event_source.h"
 #include "host/mirrors.h"
 #include "host/resume_pages.h"
@@ -19,6 +20,7 @@ struct world_space {
     struct world_store *store;
     struct value name;
     struct engine engine;
+    struct engine_access access;
     struct hub hub;
 };
 
@@ -166,12 +168,12 @@ static void observed(void *ctx,
     mirrors_note(&space->store->mirrors, space->name, branch, observation);
 }
 
-static struct engine *engine_named(void *ctx, struct value name)
+static struct store_access *store_named(void *ctx, struct value name)
 {
     const struct world_store *store = ctx;
     VEC_FOREACH (&store->spaces, space) {
         if (key_equal((*space)->name, name)) {
-            return &(*space)->engine;
+            return &(*space)->access.store;
         }
     }
     return NULL;
@@ -218,6 +220,7 @@ static enum err open_space(struct world_store *store,
         mem_free(space, sizeof *space);
         return err;
     }
+    engine_access_init(&space->access, &space->engine);
     const struct hub_options hub = {
         .seed = random_u64(&store->world->random),
         .judge = judge,
@@ -270,13 +273,13 @@ static void store_free(struct world_store *store)
 /* -- Runtimes ------------------------------------------------------------ */
 
 /* A space that the piece has read is opened for that. */
-static struct engine *engine_of(void *ctx, struct value name)
+static struct store_access *store_of(void *ctx, struct value name)
 {
     struct world_runtime *one = ctx;
     struct space *space;
     return runtime_need_space(&one->runtime, name, false, &space, NULL) ==
                    ERR_OK
-               ? engine_named(one->store, name)
+               ? store_named(one->store, name)
                : NULL;
 }
 
@@ -298,7 +301,7 @@ static enum err resume(void *ctx,
 {
     struct world_runtime *one = ctx;
     const struct resume_pages_source source = {
-        .engine = engine_of,
+        .store = store_of,
         .ctx = one,
         .identity = {one->rest->user, one->rest->session},
         .limit = one->page_limit,
@@ -410,9 +413,8 @@ static struct stored_events_source stored_events(struct world_runtime *one)
 {
     struct event_source *source = &one->rest->event_source;
     *source = (struct event_source){
-        .engine = engine_named,
+        .store = store_named,
         .ctx = one->store,
-        .folder = "",
     };
     struct stored_events_source hooks = event_source_hooks(source);
     hooks.wall = wall;
@@ -580,7 +582,7 @@ bool world_step(struct world_runtime *one)
     notice_events(one);
     const bool any = runtime_pass(&one->runtime, one->world->now);
     world_exchange(one);
-    const struct mirrors_source source = {engine_named, one->store};
+    const struct mirrors_source source = {store_named, one->store};
     mirrors_flush(&one->store->mirrors, &source, NULL);
     return any;
 }

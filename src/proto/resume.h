@@ -96,4 +96,31 @@ void resume_page_release(struct resume_page *page);
 
 const char *resume_state_name(enum resume_state state);
 
+/* -- As a value ----------------------------------------------------------
+ *
+ * For a runtime whose store is elsewhere. Rows are arrays, because a page has
+ * many:
+ *
+ *   {"seq":12,"generation":3,"more":true,
+ *    "actions":[[number,action,surface,readSet,watermark,kind,scope,state,
+ *                code,gates,error,[index,...],[elsewhere,...]],...],
+ *    "places":[[id,scope,pointer,deep,shape,touched,space],null,...],
+ *    "elsewhere":[[space,branch,seq],...],
+ *    "codes":[[implementation,runtime,schema],...],
+ *    "gates":[[debounceMs,throttleMs,noAutoDebounce],...],
+ *    "errors":[digest,...]}
+ *
+ * Kinds, scopes and states are their numbers, RESUME_NONE is -1, the owner
+ * space is left out, and null is a place that the store could not read. */
+
+/* New. */
+struct value resume_page_write(const struct resume_page *page);
+
+/* Trusts nothing: PROTOCOL, or a limit. Each index is checked, so a page can be
+ * used like one of a store in the process. On an error *out is empty. */
+MUST_CHECK enum err resume_page_read(struct value value,
+                                     struct path_table *paths,
+                                     struct resume_page *out,
+                                     struct err_detail *detail);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/engine_access.h"
 #include "host/world.h"
 #include "lib/test.h"
 #include "runtime/cell.h"
@@ -26,6 +27,7 @@ struct scene {
     struct engine *main;
     struct engine *other;
     struct reader reader;
+    struct engine_access access[2]; /* of main, and of the other one */
 };
 
 static struct place *at(struct scene *scene, size_t space, const char *id)
@@ -377,16 +379,18 @@ TEST(r18_a_change_elsewhere_is_not_followed_into_further_spaces)
 
 /* -- Alone --------------------------------------------------------------- */
 
-static struct engine *nowhere(void *ctx, struct value space)
+static struct store_access *store_of_scene(void *ctx, struct value space)
 {
     struct scene *scene = ctx;
-    return value_is_text(space, "main") ? scene->main : NULL;
+    const bool is_main = value_is_text(space, "main");
+    struct engine_access *access = &scene->access[is_main ? 0 : 1];
+    engine_access_init(access, is_main ? scene->main : scene->other);
+    return &access->store;
 }
 
-static struct engine *engine_of_scene(void *ctx, struct value space)
+static struct store_access *nowhere(void *ctx, struct value space)
 {
-    struct scene *scene = ctx;
-    return value_is_text(space, "main") ? scene->main : scene->other;
+    return value_is_text(space, "main") ? store_of_scene(ctx, space) : NULL;
 }
 
 TEST(r17_a_space_that_is_not_open_here_is_not_told)
@@ -426,7 +430,7 @@ TEST(a_piece_that_was_removed_is_forgotten_here_and_there)
     const struct value piece = value_text_new("p");
     mirrors_note_removed(&mirrors, main, branch, piece);
     EXPECT(mirrors.noted);
-    const struct mirrors_source source = {engine_of_scene, &scene};
+    const struct mirrors_source source = {store_of_scene, &scene};
     mirrors_flush(&mirrors, &source, NULL);
     EXPECT_EQ(mirrors.pieces.count, 0);
     EXPECT_EQ(mirrors_in(scene.other), 0);

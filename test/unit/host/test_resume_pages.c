@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "host/engine_access.h"
 #include "host/world.h"
 #include "lib/test.h"
 #include "runtime/cell.h"
@@ -241,18 +242,23 @@ struct teller {
     uint64_t total;
     uint64_t first_total;
     bool stop;
+    struct engine_access access[2]; /* of main, and of another one */
 };
 
-static struct engine *engine_of(void *ctx, struct value space)
+static struct store_access *store_of(void *ctx, struct value space)
 {
-    const struct teller *teller = ctx;
+    struct teller *teller = ctx;
     struct engine *engine = NULL;
     const struct text name = value_text(&space);
-    if (!teller->alone || strcmp(name.at, "main") == 0) {
-        EXPECT_EQ(world_engine(teller->scene->store, name.at, &engine, NULL),
-                  ERR_OK);
+    const bool is_main = strcmp(name.at, "main") == 0;
+    if (teller->alone && !is_main) {
+        return NULL;
     }
-    return engine;
+    EXPECT_EQ(world_engine(teller->scene->store, name.at, &engine, NULL),
+              ERR_OK);
+    struct engine_access *access = &teller->access[is_main ? 0 : 1];
+    engine_access_init(access, engine);
+    return &access->store;
 }
 
 static bool progress(void *ctx, uint64_t actions, uint64_t total)
@@ -276,7 +282,7 @@ static enum err fetch_from(struct teller *teller,
                            struct err_detail *detail)
 {
     const struct resume_pages_source source = {
-        .engine = engine_of,
+        .store = store_of,
         .ctx = teller,
         .limit = limit,
         .progress = progress,
