@@ -41,6 +41,12 @@ void message_release(struct message *message)
         value_unref(upsert->document);
         value_unref(upsert->before);
     }
+    VEC_FOREACH (&message->selectors, selector) {
+        selector_release(selector);
+    }
+    VEC_FOREACH (&message->refused, one) {
+        value_unref(one->id);
+    }
     VEC_FOREACH (&message->told, one) {
         observation_unref(one->observation);
     }
@@ -51,6 +57,8 @@ void message_release(struct message *message)
     vec_release(&message->targets);
     vec_release(&message->since);
     vec_release(&message->upserts);
+    vec_release(&message->selectors);
+    vec_release(&message->refused);
     vec_release(&message->told);
     vec_release(&message->verdicts);
     value_unref(message->session);

@@ -14,8 +14,10 @@
  *     watch     {"targets":[{"id":"of:a"},        the current state and all
  *                {"id":"of:b","since":12}]}       changes; or only changes
  *                                                 after that seq
- *     unwatch   {"targets":[{"id":"of:a"}]}       no longer, as if it had
- *                                                 never been watched
+ *               {"selectors":[...]}               everything that links lead
+ *                                                 to (proto/selector.h)
+ *     unwatch   {"targets":[{"id":"of:a"}],       no longer, as if it had
+ *                "selectors":["list"]}            never been watched
  *     ack       {"seenSeq":14}
  *   to the replica
  *     opened    {"session":"s1","resumed":true,"serverSeq":14,
@@ -25,7 +27,8 @@
  *                "upserts":[{"id":"of:a","seq":13,"document":{...}},
  *                {"id":"of:b","seq":14,"document":{...},
  *                "before":{...}}],
- *                "removes":[{"id":"of:b"}],
+ *                "reached":1,"removes":[{"id":"of:b"}],
+ *                "refused":[{"id":"list","code":"LIMIT_REACH",...}],
  *                "observations":[{"seq":13,"observation":{...}}]}
  *     revoked   {"reason":"taken-over"}
  *
@@ -39,6 +42,16 @@
  * upsert has `before`, the state at that seq, or null if there was no document;
  * `before` is left out if that state is no longer known. A seq that the store
  * does not have, or has no history for, counts as none.
+ *
+ * A watch is answered by one sync with `pull`; so is an unwatch that names
+ * selectors. The answer to a selector has every document that it reaches,
+ * unless the session holds it already; later syncs bring what comes into its
+ * reach and name under `removes` what leaves it and is not watched otherwise.
+ * Of the upserts of a sync, the last `reached` are documents that only
+ * selectors watch: the session may not have asked for them by name. If a
+ * selector is refused, its watch installs nothing, and the answer has only
+ * `refused`. A selector in `refused` of another sync has ended, because a
+ * change led it beyond a limit.
  *
  * `caughtUpLocalSeq` is the marker: this frame and those before it hold
  * everything that the author needs to know about its commits up to that one. A
@@ -54,6 +67,7 @@
 #define PROTO_MESSAGE_H
 
 #include "proto/commit.h"
+#include "proto/selector.h"
 #include "proto/verdict.h"
 
 enum message_kind {
@@ -115,6 +129,9 @@ struct message {
     since; /* watch: per target, 0 to be told the current
               state; empty: 0 for all */
 
+    VEC(struct selector)
+    selectors; /* watch; of unwatch, only their ids */
+
     bool resumed;        /* opened: the store still knows the session */
     bool markers;        /* opened: syncs will carry markers */
     uint64_t server_seq; /* opened */
@@ -123,7 +140,10 @@ struct message {
     uint64_t to_seq;     /* sync: everything up to this is sent now */
     bool pull;           /* sync: the answer to a watch */
     VEC(struct upsert) upserts;
-    VEC(struct told_observation) told; /* sync: "observations" */
+    uint64_t reached; /* sync: so many upserts at the end are watched by
+                         selectors only */
+    VEC(struct selector_refusal) refused; /* sync */
+    VEC(struct told_observation) told;    /* sync: "observations" */
     VEC(struct message_verdict) verdicts;
     struct value reason; /* revoked: a string */
 

@@ -198,17 +198,78 @@ static enum err read_since(struct fields *fields,
     return err;
 }
 
+/* The targets of a message that can have selectors instead. */
+static enum err read_asked(struct fields *fields,
+                           struct value object,
+                           struct message *out,
+                           struct value *list)
+{
+    const bool needed = value_is_absent(object_field(object, "selectors"));
+    *list = value_empty_array();
+    if (!needed && value_is_absent(object_field(object, "targets"))) {
+        return ERR_OK;
+    }
+    const enum err err =
+        read_list(fields, object, "targets", LIMIT_MESSAGE_DOCUMENTS, list);
+    return err == ERR_OK ? read_targets(fields, *list, "targets", out) : err;
+}
+
+static enum err read_selectors(struct fields *fields,
+                               struct value object,
+                               struct message *out)
+{
+    static const char field[] = "selectors";
+    struct value list;
+    enum err err = field_list(fields,
+                              object,
+                              field,
+                              LIMIT_REACH_SELECTORS,
+                              ERR_LIMIT_ELEMENTS,
+                              &list);
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        const struct value element = array_at(list, i);
+        err = enter_element(fields, field, i, element);
+        if (err == ERR_OK) {
+            vec_push(&out->selectors, (struct selector){.has_depth = false});
+            err = selector_read(fields, element, vec_last(&out->selectors));
+        }
+    }
+    return err;
+}
+
 static enum err read_watch(struct fields *fields,
                            struct value object,
                            struct message *out)
 {
     struct value list;
-    enum err err =
-        read_list(fields, object, "targets", LIMIT_MESSAGE_DOCUMENTS, &list);
+    enum err err = read_asked(fields, object, out, &list);
     if (err == ERR_OK) {
-        err = read_targets(fields, list, "targets", out);
+        err = read_since(fields, list, out);
     }
-    return err == ERR_OK ? read_since(fields, list, out) : err;
+    return err == ERR_OK ? read_selectors(fields, object, out) : err;
+}
+
+/* The ids of selectors. */
+static enum err read_selector_ids(struct fields *fields,
+                                  struct value object,
+                                  struct message *out)
+{
+    struct value list;
+    enum err err = field_list(fields,
+                              object,
+                              "selectors",
+                              LIMIT_REACH_SELECTORS,
+                              ERR_LIMIT_ELEMENTS,
+                              &list);
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        const struct value id = array_at(list, i);
+        if (!value_is_string(id) || value_text(&id).length == 0 ||
+            value_text(&id).length > LIMIT_ID_BYTES) {
+            return fields_bad(fields, "selectors", "must be an array of ids");
+        }
+        vec_push(&out->selectors, (struct selector){.id = value_ref(id)});
+    }
+    return err;
 }
 
 static enum err read_unwatch(struct fields *fields,
@@ -216,9 +277,8 @@ static enum err read_unwatch(struct fields *fields,
                              struct message *out)
 {
     struct value list;
-    const enum err err =
-        read_list(fields, object, "targets", LIMIT_MESSAGE_DOCUMENTS, &list);
-    return err == ERR_OK ? read_targets(fields, list, "targets", out) : err;
+    const enum err err = read_asked(fields, object, out, &list);
+    return err == ERR_OK ? read_selector_ids(fields, object, out) : err;
 }
 
 static enum err read_ack(struct fields *fields,
@@ -320,6 +380,50 @@ static enum err read_told(struct fields *fields,
     return err;
 }
 
+static enum err read_refused(struct fields *fields,
+                             struct value object,
+                             struct message *out)
+{
+    static const char field[] = "refused";
+    struct value list;
+    enum err err = field_list(fields,
+                              object,
+                              field,
+                              LIMIT_REACH_SELECTORS,
+                              ERR_LIMIT_ELEMENTS,
+                              &list);
+    for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
+        const struct value element = array_at(list, i);
+        err = enter_element(fields, field, i, element);
+        if (err == ERR_OK) {
+            struct selector_refusal one;
+            err = selector_refusal_read(fields, element, &one);
+            vec_push(&out->refused, one);
+        }
+    }
+    return err;
+}
+
+/* What only concerns selectors. */
+static enum err read_reached(struct fields *fields,
+                             struct value object,
+                             struct message *out)
+{
+    if (!value_is_absent(object_field(object, "reached"))) {
+        const enum err err =
+            field_number(fields, object, "reached", &out->reached);
+        if (err != ERR_OK) {
+            return err;
+        }
+        if (out->reached > out->upserts.count) {
+            return fields_bad(fields,
+                              "reached",
+                              "must be at most the number of upserts");
+        }
+    }
+    return read_refused(fields, object, out);
+}
+
 static enum err read_sync(struct fields *fields,
                           struct value object,
                           struct message *out)
@@ -362,6 +466,9 @@ static enum err read_sync(struct fields *fields,
         err = read_targets(fields, removes, "removes", out);
     }
     fields_enter(fields, "%s", "");
+    if (err == ERR_OK) {
+        err = read_reached(fields, object, out);
+    }
     return err == ERR_OK ? read_told(fields, object, out) : err;
 }
 

@@ -60,6 +60,41 @@ static struct value write_targets(const struct message *message)
     return list;
 }
 
+static struct value write_selectors(const struct message *message)
+{
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < message->selectors.count; i++) {
+        const struct selector *one = &message->selectors.at[i];
+        list = array_push_adopt(list,
+                                message->kind == MESSAGE_WATCH
+                                    ? selector_write(one)
+                                    : value_ref(one->id));
+    }
+    return list;
+}
+
+/* Of a watch or an unwatch: targets, selectors, or both. */
+static void put_asked(struct value *object, const struct message *message)
+{
+    if (message->targets.count > 0 || message->selectors.count == 0) {
+        object_put_adopt(object, "targets", write_targets(message));
+    }
+    if (message->selectors.count > 0) {
+        object_put_adopt(object, "selectors", write_selectors(message));
+    }
+}
+
+static struct value write_refused(const struct message *message)
+{
+    struct value list = value_empty_array();
+    for (size_t i = 0; i < message->refused.count; i++) {
+        list =
+            array_push_adopt(list,
+                             selector_refusal_write(&message->refused.at[i]));
+    }
+    return list;
+}
+
 static struct value write_commits(const struct message *message)
 {
     struct value list = value_empty_array();
@@ -127,8 +162,14 @@ static void put_sync(struct value *object, const struct message *message)
     if (message->upserts.count > 0) {
         object_put_adopt(object, "upserts", write_upserts(message));
     }
+    if (message->reached > 0) {
+        put_number(object, "reached", message->reached);
+    }
     if (message->targets.count > 0) {
         object_put_adopt(object, "removes", write_targets(message));
+    }
+    if (message->refused.count > 0) {
+        object_put_adopt(object, "refused", write_refused(message));
     }
     if (message->told.count > 0) {
         object_put_adopt(object, "observations", write_told(message));
@@ -151,7 +192,7 @@ struct value message_write(const struct message *message)
         break;
     case MESSAGE_WATCH:
     case MESSAGE_UNWATCH:
-        object_put_adopt(&object, "targets", write_targets(message));
+        put_asked(&object, message);
         break;
     case MESSAGE_ACK:
         put_number(&object, "seenSeq", message->seen_seq);

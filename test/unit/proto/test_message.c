@@ -21,7 +21,8 @@ static enum err read_value(struct value value,
         EXPECT_INT(detail->err, err);
         EXPECT(detail->text[0] != '\0');
         EXPECT(out->commits.at == NULL && out->targets.at == NULL &&
-               out->upserts.at == NULL && out->verdicts.at == NULL &&
+               out->upserts.at == NULL && out->selectors.at == NULL &&
+               out->refused.at == NULL && out->verdicts.at == NULL &&
                !out->owned && out->number == 0 && out->kind == 0 &&
                value_is_absent(out->session) && value_is_absent(out->branch) &&
                value_is_absent(out->reason));
@@ -110,6 +111,22 @@ static const char *const canonical[] = {
     "{" HEAD("unwatch") ",'targets':[{'id':'of:a'},"
                         "{'id':'of:b','scope':'user'}]}",
     "{" HEAD("unwatch") ",'targets':[]}",
+    "{" HEAD("watch") ",'targets':[{'id':'of:a'}],'selectors':["
+                      "{'id':'x','root':{'id':'of:b','scope':'user'},"
+                      "'path':'/items/0','schema':{'items':true},"
+                      "'depth':3,'count':0},"
+                      "{'id':'y','root':{'id':'of:b'},'path':'',"
+                      "'schema':false}]}",
+    "{" HEAD("watch") ",'selectors':[{'id':'x','root':{'id':'of:b'},"
+                      "'path':'','schema':true}]}",
+    "{" HEAD("unwatch") ",'targets':[{'id':'of:a'}],'selectors':['x','y']}",
+    "{" HEAD("unwatch") ",'selectors':['x']}",
+    "{" HEAD("sync") ",'fromSeq':12,'toSeq':14,'pull':true,'upserts':["
+                     "{'id':'of:a','seq':13,'document':{'value':1}},"
+                     "{'id':'of:b','seq':0}],'reached':1,"
+                     "'removes':[{'id':'of:c'}],'refused':["
+                     "{'id':'x','code':'LIMIT_REACH','class':'terminal',"
+                     "'message':'too much'}]}",
 };
 
 TEST(m2_every_kind_with_every_field_is_written_as_it_was_read)
@@ -439,4 +456,49 @@ TEST(the_judge_counts_what_is_next_and_nothing_else)
     EXPECT_EQ(order.received, 2);
     EXPECT_INT(take(&order, 5, 3), MESSAGE_NEXT);
     EXPECT_EQ(order.received, 3);
+}
+
+TEST(m1_a_selector_is_read_field_by_field)
+{
+    static const struct {
+        const char *selector;
+        const char *field;
+    } bad[] = {
+        {"1", "selectors[0]"},
+        {"{}", "selectors[0].id must be a string"},
+        {"{'id':'','root':{'id':'a'}}", "selectors[0].id must not be empty"},
+        {"{'id':'x'}", "selectors[0].root must be an object"},
+        {"{'id':'x','root':{'id':''}}", "selectors[0].id"},
+        {"{'id':'x','root':{'id':'a','scope':'all'}}", "selectors[0].scope"},
+        {"{'id':'x','root':{'id':'a'},'path':['a']}", "selectors[0].path"},
+        {"{'id':'x','root':{'id':'a'},'schema':1}", "selectors[0].schema"},
+        {"{'id':'x','root':{'id':'a'},'depth':-1}", "selectors[0].depth"},
+        {"{'id':'x','root':{'id':'a'},'count':1.5}", "selectors[0].count"},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct buf text = {0};
+        buf_printf(&text,
+                   "{" HEAD("watch") ",'selectors':[%s]}",
+                   bad[i].selector);
+        expect_refused(buf_text(&text), ERR_PROTOCOL, bad[i].field);
+        buf_release(&text);
+    }
+    expect_refused("{" HEAD("watch") ",'selectors':1}",
+                   ERR_PROTOCOL,
+                   "selectors must be an array");
+    expect_refused("{" HEAD("unwatch") ",'selectors':[1]}",
+                   ERR_PROTOCOL,
+                   "selectors must be an array of ids");
+    expect_refused("{" HEAD("sync") ",'fromSeq':0,'toSeq':0,'reached':1}",
+                   ERR_PROTOCOL,
+                   "reached must be at most");
+    expect_refused("{" HEAD("sync") ",'fromSeq':0,'toSeq':0,'refused':"
+                                    "[{'id':'x','code':'A'}]}",
+                   ERR_PROTOCOL,
+                   "refused[0].message");
+    /* What is left out has a meaning. */
+    expect_written("{" HEAD("watch") ",'selectors':[{'id':'x','root':"
+                                     "{'id':'a'}}]}",
+                   "{" HEAD("watch") ",'selectors':[{'id':'x','root':"
+                                     "{'id':'a'},'path':'','schema':true}]}");
 }
