@@ -70,7 +70,7 @@ LDFLAGS_fuzz   := -fsanitize=address,undefined,fuzzer
 
 # What the library itself needs; the peers and oracles are tests' and
 # benchmarks' business.
-LIBS      := -Wl,--as-needed -lsqlite3 -lsodium -lwebsockets -lcrypto -lm
+LIBS      := -Wl,--as-needed -lsqlite3 -lsodium -lwebsockets -lssl -lcrypto -lm
 TEST_LIBS := -ljansson $(LIBS)
 # Lua is for the command and its own tests: who embeds the library does not
 # need it. Its headers are not ours to warn about.

@@ -39,8 +39,8 @@ typedef uint64_t net_id; /* 0: none */
 /* -- Bytes --------------------------------------------------------------- */
 
 /* Immutable, counted, shared between threads: one encoding for many readers.
- * The text begins NET_BYTES_FRONT bytes into the record, so that a frame header
- * fits before it without a copy. */
+ * A message to many connections is queued to each as two references; on its way
+ * out it passes through one buffer of the net, in parts. */
 struct net_bytes;
 
 /* A copy; one reference. */
@@ -66,8 +66,8 @@ struct net_peer {
 struct net_request {
     net_id id; /* answer it with net_respond */
     char method[8];
-    char *path;  /* decoded segments are the receiver's business */
-    char *query; /* without '?' */
+    char *path;  /* percent-encoded, but "%2F" counts as "/" and "//" as "/" */
+    char *query; /* percent-encoded, without '?' */
     char *bearer;
     char *if_match;
     char *idempotency_key;
@@ -92,7 +92,7 @@ enum net_taken {
 
 /* `ctx` is that of the options. */
 struct net_events {
-    /* A WebSocket was opened; false refuses it. */
+    /* A WebSocket was opened. False refuses it: `closed` is not called. */
     bool (*connected)(void *ctx, net_id id, const struct net_peer *peer);
 
     /* A whole text message. Borrowed for the call. */
