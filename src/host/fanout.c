@@ -551,27 +551,69 @@ enum err fanout_add_before(const struct hub_session *session,
     return watch != NULL ? add_before(watch, upsert, detail) : ERR_OK;
 }
 
+/* fanout-5 */
+static enum err read_document(struct hub *hub,
+                              struct hub_document *document,
+                              struct err_detail *detail)
+{
+    if (document->read) {
+        return ERR_OK;
+    }
+    const struct engine_address address = {
+        .branch = document->branch,
+        .scope_key = document->scope_key,
+        .id = document->id,
+    };
+    const enum err err = engine_head(hub->engine,
+                                     &address,
+                                     &document->head,
+                                     &document->head_seq,
+                                     detail);
+    if (err == ERR_OK) {
+        document->read = true;
+        vec_push(&hub->read, document);
+        if (list_first(&document->watches) != list_last(&document->watches)) {
+            document->text = upsert_text_new();
+        }
+    }
+    return err;
+}
+
+/* What was read is no longer the state of the file. */
+static void forget_read(struct hub *hub)
+{
+    VEC_FOREACH (&hub->read, at) {
+        struct hub_document *document = *at;
+        document->read = false;
+        value_unref(document->head);
+        document->head = VALUE_NONE;
+        upsert_text_unref(document->text);
+        document->text = NULL;
+    }
+    vec_clear(&hub->read);
+}
+
 static enum err add_upsert(struct hub_watch *watch,
                            struct message *message,
                            struct err_detail *detail)
 {
-    struct hub_session *session = watch->session;
-    const struct engine_address address = address_of(session, &watch->target);
-    struct upsert upsert = {.target.scope = watch->target.scope};
-    enum err err = engine_head(session->hub->engine,
-                               &address,
-                               &upsert.document,
-                               &upsert.seq,
-                               detail);
-    if (err == ERR_OK && watch->unloaded) {
+    struct hub_document *document = watch->document;
+    enum err err = read_document(watch->session->hub, document, detail);
+    if (err != ERR_OK) {
+        return err;
+    }
+    struct upsert upsert = {
+        .target = {value_ref(watch->target.id), watch->target.scope},
+        .seq = document->head_seq,
+        .document = value_ref(document->head),
+    };
+    if (watch->unloaded) {
         err = add_before(watch, &upsert, detail);
     }
-    if (err == ERR_OK) {
-        upsert.target.id = value_ref(watch->target.id);
-        vec_push(&message->upserts, upsert);
-    } else {
-        value_unref(upsert.document);
+    if (document->text != NULL && !upsert.has_before) {
+        upsert.shared = upsert_text_ref(document->text);
     }
+    vec_push(&message->upserts, upsert);
     return err;
 }
 
@@ -591,9 +633,12 @@ enum err fanout_answer(struct hub_session *session,
                        struct err_detail *detail)
 {
     struct hub_watch *watch = watch_of(session, target);
-    return watch != NULL && list_node_is_linked(&watch->in_dirty)
-               ? add_upsert(watch, answer, detail)
-               : ERR_OK;
+    if (watch == NULL || !list_node_is_linked(&watch->in_dirty)) {
+        return ERR_OK;
+    }
+    const enum err err = add_upsert(watch, answer, detail);
+    forget_read(session->hub);
+    return err;
 }
 
 void fanout_told(struct hub_session *session, const struct target *target)
@@ -696,6 +741,7 @@ static void flush(struct hub *hub, struct hub_session *only)
             hub->changes = hub->engine->changes;
             hub_worked(hub, HUB_READING); /* or hear otherwise at once */
             flush_owing(hub, only);
+            forget_read(hub);
         }
         engine_read_end(hub->engine);
     }

@@ -10,7 +10,10 @@
  *             observations owed, is in the hub's `owing`.
  *   fanout-4  A session is in `listening` exactly if it has a peer that asked
  *             for observations. Observations that the peer has not received
- *             when it disconnects are dropped: they are hints. */
+ *             when it disconnects are dropped: they are hints.
+ *   fanout-5  A document is read once per flush, and encoded at most once for
+ *             all sessions that get the same bytes. Nothing of it is kept after
+ *             the flush. */
 
 #ifndef HOST_FANOUT_H
 #define HOST_FANOUT_H
@@ -27,6 +30,12 @@ struct hub_document {
     struct value id;
     uint64_t seq; /* of the last revision that was seen */
     struct list watches;
+
+    /* During a flush (fanout-5). */
+    bool read;         /* these are valid, and it is in hub->read */
+    struct value head; /* or absent: there is none */
+    uint64_t head_seq;
+    struct upsert_text *text; /* of its upsert; NULL: it has one watch */
 };
 
 struct hub_watch {

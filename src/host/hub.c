@@ -671,6 +671,7 @@ void hub_release(struct hub *hub)
     map_release(&hub->sessions);
     map_release(&hub->documents);
     vec_release(&hub->outbox);
+    vec_release(&hub->read);
     vec_release(&hub->deferred);
     vec_release(&hub->requests);
     vec_release(&hub->refusals);

@@ -41,6 +41,7 @@
 #include "store/engine.h"
 
 struct hub;
+struct hub_document;
 struct hub_session;
 
 enum {
@@ -143,6 +144,7 @@ struct hub {
     struct list owing;     /* hub-4 */
     struct list idle;      /* sessions without a peer, by when they end */
     struct list listening; /* sessions that want observations */
+    VEC(struct hub_document *) read; /* by this flush (fanout-5) */
     size_t peers;
     mono_ms now;
     mono_ms polled;

@@ -155,8 +155,9 @@ MUST_CHECK enum err commit_read(struct value value,
                                 struct commit *out,
                                 struct err_detail *detail);
 
-/* The same as a value (commit-2). */
+/* The same as a value (commit-2), and its JSON text. */
 struct value commit_write(const struct commit *commit);
+void commit_append(struct buf *out, const struct commit *commit);
 
 /* Whether every number in it can be written: at most INT64_MAX. Always true
  * after commit_read, and a precondition of commit_write. */

@@ -25,10 +25,11 @@ static enum err read_layers(struct fields *fields,
                           "must be an array that is not empty");
     }
     if (array_count(layers) > LIMIT_COMMIT_LAYERS) {
+        char where[FIELDS_WHERE_SIZE];
         return err_set(fields->detail,
                        ERR_LIMIT_COMMIT,
                        "%slocalSeq has more than %d elements",
-                       fields->where,
+                       fields_where(fields, where),
                        LIMIT_COMMIT_LAYERS);
     }
     uint64_t last = 0;
@@ -106,7 +107,7 @@ static enum err read_reads_of(struct fields *fields,
                               ERR_LIMIT_COMMIT,
                               &list);
     for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
-        fields_enter(fields, "reads.%s[%u].", field, i);
+        fields_enter_element(fields, "reads.", field, i);
         struct commit_read *read = commit_add_read(out);
         read->pending = pending;
         err = read_one_read(fields, array_at(list, i), read);
@@ -156,11 +157,12 @@ static enum err read_patches(const struct fields *fields,
     if (err == ERR_OK) {
         return ERR_OK;
     }
+    char where[FIELDS_WHERE_SIZE];
     return err_set(
         fields->detail,
         err == ERR_LIMIT_PATCH || err == ERR_LIMIT_PATH ? err : ERR_PROTOCOL,
         "%spatches: %s",
-        fields->where,
+        fields_where(fields, where),
         why.text);
 }
 
@@ -189,7 +191,7 @@ static enum err read_ops(struct fields *fields,
                          struct commit *out)
 {
     struct value list;
-    fields_enter(fields, "%s", "");
+    fields_enter(fields, "");
     enum err err = field_list(fields,
                               object,
                               "operations",
@@ -197,7 +199,7 @@ static enum err read_ops(struct fields *fields,
                               ERR_LIMIT_COMMIT,
                               &list);
     for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
-        fields_enter(fields, "operations[%u].", i);
+        fields_enter_element(fields, "", "operations", i);
         err = read_op(fields, array_at(list, i), commit_add_op(out));
     }
     return err;
@@ -266,7 +268,7 @@ static enum err read_preconditions(struct fields *fields,
                                    struct commit *out)
 {
     struct value list;
-    fields_enter(fields, "%s", "");
+    fields_enter(fields, "");
     enum err err = field_list(fields,
                               object,
                               "preconditions",
@@ -274,7 +276,7 @@ static enum err read_preconditions(struct fields *fields,
                               ERR_LIMIT_COMMIT,
                               &list);
     for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
-        fields_enter(fields, "preconditions[%u].", i);
+        fields_enter_element(fields, "", "preconditions", i);
         err = read_precondition(fields,
                                 array_at(list, i),
                                 commit_add_precondition(out));
@@ -343,7 +345,7 @@ static enum err read_observations(struct fields *fields,
                                   struct commit *out)
 {
     struct value list = VALUE_NONE;
-    fields_enter(fields, "%s", "");
+    fields_enter(fields, "");
     const struct value one = object_field(object, "observation");
     enum err err = ERR_OK;
     if (!value_is_absent(one)) {

@@ -350,7 +350,7 @@ enum err stored_event_read(struct value document,
         .detail = detail != NULL ? detail : &ignored,
     };
     *out = (struct stored_event){0};
-    fields_enter(&fields, "%s", "");
+    fields_enter(&fields, "");
     const struct value object = object_field(document, "event");
     if (!value_is_object(object)) {
         return fields_bad(&fields, "event", "must be an object");

@@ -2,31 +2,40 @@
 
 #include "proto/fields.h"
 
-#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "value/array.h"
 #include "value/object.h"
 
-void fields_enter(struct fields *fields, const char *format, ...)
+const char *fields_where(const struct fields *fields,
+                         char to[FIELDS_WHERE_SIZE])
 {
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(fields->where, sizeof fields->where, format, args);
-    va_end(args);
+    const char *prefix = fields->prefix != NULL ? fields->prefix : "";
+    if (fields->list == NULL) {
+        (void)snprintf(to, FIELDS_WHERE_SIZE, "%s", prefix);
+    } else {
+        (void)snprintf(to,
+                       FIELDS_WHERE_SIZE,
+                       "%s%s[%u].",
+                       prefix,
+                       fields->list,
+                       fields->index);
+    }
+    return to;
 }
 
 enum err fields_bad(const struct fields *fields,
                     const char *field,
                     const char *what)
 {
-    return err_set(fields->detail,
-                   ERR_PROTOCOL,
-                   "%s%s %s",
-                   fields->where,
-                   field,
-                   what);
+    char where[FIELDS_WHERE_SIZE];
+    size_t length = strlen(fields_where(fields, where));
+    if (field[0] == '\0' && length > 0) {
+        where[length - 1] = '\0'; /* the object itself: without its dot */
+    }
+    return err_set(fields->detail, ERR_PROTOCOL, "%s%s %s", where, field, what);
 }
 
 enum err field_number(const struct fields *fields,
@@ -70,10 +79,11 @@ enum err field_name(const struct fields *fields,
         return fields_bad(fields, field, "must be a string");
     }
     if (value_text(&name).length > LIMIT_ID_BYTES) {
+        char where[FIELDS_WHERE_SIZE];
         return err_set(fields->detail,
                        ERR_LIMIT_ID,
                        "%s%s has more than %d bytes",
-                       fields->where,
+                       fields_where(fields, where),
                        field,
                        LIMIT_ID_BYTES);
     }
@@ -89,10 +99,11 @@ enum err field_target(const struct fields *fields,
     struct err_detail why = {0};
     const enum err err = document_id_check(id, &why);
     if (err != ERR_OK) {
+        char where[FIELDS_WHERE_SIZE];
         return err_set(fields->detail,
                        err == ERR_LIMIT_ID ? err : ERR_PROTOCOL,
                        "%sid: %s",
-                       fields->where,
+                       fields_where(fields, where),
                        why.text);
     }
     const struct value scope = object_field(object, "scope");
@@ -120,10 +131,11 @@ enum err field_list(const struct fields *fields,
         return fields_bad(fields, field, "must be an array");
     }
     if (array_count(*out) > most) {
+        char where[FIELDS_WHERE_SIZE];
         return err_set(fields->detail,
                        too_many,
                        "%s%s has more than %u elements",
-                       fields->where,
+                       fields_where(fields, where),
                        field,
                        most);
     }
@@ -138,10 +150,11 @@ enum err field_path(const struct fields *fields,
     const enum err err =
         path_of_array(fields->paths, object_field(object, "path"), out, &why);
     if (err != ERR_OK) {
+        char where[FIELDS_WHERE_SIZE];
         return err_set(fields->detail,
                        err == ERR_LIMIT_PATH ? err : ERR_PROTOCOL,
                        "%spath: %s",
-                       fields->where,
+                       fields_where(fields, where),
                        why.text);
     }
     return ERR_OK;

@@ -13,13 +13,40 @@
 struct fields {
     struct path_table *paths;
     struct err_detail *detail;
-    char where[96]; /* the object being read, with a dot behind it */
+
+    /* The object being read, for messages. Put together only if there is one:
+     * most fields are as they must be. */
+    const char *prefix; /* "reads.", or NULL: none */
+    const char *list;   /* "pending", or NULL: it is no element */
+    uint32_t index;
 };
 
-/* Sets the object being read, as by printf: "reads.pending[2].". */
-__attribute__((format(printf, 2, 3))) void fields_enter(struct fields *fields,
-                                                        const char *format,
-                                                        ...);
+enum {
+    FIELDS_WHERE_SIZE = 96
+};
+
+/* Sets the object being read: "reads.", or "reads." "pending" [2]. The texts
+ * are literals. */
+static inline void fields_enter(struct fields *fields, const char *prefix)
+{
+    fields->prefix = prefix;
+    fields->list = NULL;
+}
+
+static inline void fields_enter_element(struct fields *fields,
+                                        const char *prefix,
+                                        const char *list,
+                                        uint32_t index)
+{
+    fields->prefix = prefix;
+    fields->list = list;
+    fields->index = index;
+}
+
+/* The object being read, with a dot behind it: "reads.pending[2].", or "".
+ * Returns `to`. */
+const char *fields_where(const struct fields *fields,
+                         char to[FIELDS_WHERE_SIZE]);
 
 /* PROTOCOL, with the field's full name and what it must be. */
 enum err fields_bad(const struct fields *fields,

@@ -18,6 +18,27 @@ const char *message_kind_name(enum message_kind kind)
     return names[kind];
 }
 
+struct upsert_text *upsert_text_new(void)
+{
+    struct upsert_text *text = mem_alloc_zero(sizeof *text);
+    text->refs = 1;
+    return text;
+}
+
+struct upsert_text *upsert_text_ref(struct upsert_text *text)
+{
+    text->refs++;
+    return text;
+}
+
+void upsert_text_unref(struct upsert_text *text)
+{
+    if (text != NULL && --text->refs == 0) {
+        buf_release(&text->text);
+        mem_free(text, sizeof *text);
+    }
+}
+
 static void free_commit(const struct commit *borrowed)
 {
     /* Owned here, although the vector declares its elements const. */
@@ -40,6 +61,7 @@ void message_release(struct message *message)
         value_unref(upsert->target.id);
         value_unref(upsert->document);
         value_unref(upsert->before);
+        upsert_text_unref(upsert->shared);
     }
     VEC_FOREACH (&message->selectors, selector) {
         selector_release(selector);

@@ -61,7 +61,8 @@
  *
  *   message-1  message_read trusts nothing: PROTOCOL, with the name of the
  *              field.
- *   message-2  message_read(message_write(m)) is m. */
+ *   message-2  message_read(message_write(m)) is m.
+ *   message-3  message_append(m) is the text of message_write(m). */
 
 #ifndef PROTO_MESSAGE_H
 #define PROTO_MESSAGE_H
@@ -82,6 +83,17 @@ enum message_kind {
     MESSAGE_REVOKED,
 };
 
+/* The text of an upsert that is part of several messages. The first of them
+ * that is written fills it in. */
+struct upsert_text {
+    uint32_t refs;
+    struct buf text;
+};
+
+struct upsert_text *upsert_text_new(void);
+struct upsert_text *upsert_text_ref(struct upsert_text *text);
+void upsert_text_unref(struct upsert_text *text); /* NULL is harmless */
+
 /* One document, whole, as it is at `seq`. */
 struct upsert {
     struct target target;
@@ -90,6 +102,7 @@ struct upsert {
     struct value before; /* what the other side knew without holding it; absent:
                             there was no document */
     bool has_before;     /* or it is not said */
+    struct upsert_text *shared; /* by equal upserts; a reference, or NULL */
 };
 
 /* An observation of another session's run, and its watermark. */
@@ -161,6 +174,10 @@ MUST_CHECK enum err message_read(struct value value,
                                  struct message *out,
                                  struct err_detail *detail);
 struct value message_write(const struct message *message);
+
+/* Appends its JSON text, in one line (message-3). Documents keep the order of
+ * their keys. */
+void message_append(struct buf *out, const struct message *message);
 
 /* -- The order of incoming messages -------------------------------------- */
 

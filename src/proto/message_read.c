@@ -39,12 +39,10 @@ static enum err enter_element(struct fields *fields,
                               uint32_t index,
                               struct value element)
 {
-    if (!value_is_object(element)) {
-        fields_enter(fields, "%s[%u]", field, index);
-        return fields_bad(fields, "", "must be an object");
-    }
-    fields_enter(fields, "%s[%u].", field, index);
-    return ERR_OK;
+    fields_enter_element(fields, "", field, index);
+    return value_is_object(element)
+               ? ERR_OK
+               : fields_bad(fields, "", "must be an object");
 }
 
 static enum err read_targets(struct fields *fields,
@@ -78,10 +76,11 @@ static enum err read_document(struct fields *fields,
         return fields_bad(fields, field, "must be an object");
     }
     if (value_depth(document) > LIMIT_DEPTH) {
+        char where[FIELDS_WHERE_SIZE];
         return err_set(fields->detail,
                        ERR_LIMIT_DEPTH,
                        "%s%s is nested too deeply",
-                       fields->where,
+                       fields_where(fields, where),
                        field);
     }
     *out = value_ref(document);
@@ -181,7 +180,7 @@ static enum err read_since(struct fields *fields,
         const struct value element = array_at(list, i);
         uint64_t since = 0;
         if (!value_is_absent(object_field(element, "since"))) {
-            fields_enter(fields, "targets[%u].", i);
+            fields_enter_element(fields, "", "targets", i);
             err = field_number(fields, element, "since", &since);
             if (err == ERR_OK && since == 0) {
                 return fields_bad(fields,
@@ -465,7 +464,7 @@ static enum err read_sync(struct fields *fields,
     if (err == ERR_OK) {
         err = read_targets(fields, removes, "removes", out);
     }
-    fields_enter(fields, "%s", "");
+    fields_enter(fields, "");
     if (err == ERR_OK) {
         err = read_reached(fields, object, out);
     }

@@ -196,6 +196,7 @@ MUST_CHECK enum err observation_read(struct value value,
                                      struct observation **out,
                                      struct err_detail *detail);
 struct value observation_write(const struct observation *observation);
+void observation_append(struct buf *out, const struct observation *observation);
 
 /* Whether every number in it can be written: at most INT64_MAX. */
 bool observation_numbers_fit(const struct observation *observation);

@@ -99,7 +99,7 @@ static enum err read_basis(struct fields *fields,
     if (err == ERR_OK) {
         err = read_layers(fields, basis, &out->layers);
     }
-    fields_enter(fields, "%s", "");
+    fields_enter(fields, "");
     return err;
 }
 
@@ -155,14 +155,14 @@ static enum err read_places(struct fields *fields,
                               ERR_LIMIT_COMMIT,
                               &list);
     for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
-        fields_enter(fields, "%s[%u].", field, i);
+        fields_enter_element(fields, "", field, i);
         vec_push(&out->places, (struct observed_place){.kind = PLACE_DEEP});
         err = read_place(fields,
                          array_at(list, i),
                          reads,
                          vec_last(&out->places));
     }
-    fields_enter(fields, "%s", "");
+    fields_enter(fields, "");
     return err;
 }
 
@@ -180,7 +180,7 @@ static enum err read_elsewhere(struct fields *fields,
                               &list);
     for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
         const struct value one = array_at(list, i);
-        fields_enter(fields, "elsewhere[%u].", i);
+        fields_enter_element(fields, "", "elsewhere", i);
         vec_push(&out->elsewhere, (struct observed_space){.seq = 0});
         struct observed_space *space = vec_last(&out->elsewhere);
         err = value_is_object(one)
@@ -196,7 +196,7 @@ static enum err read_elsewhere(struct fields *fields,
             err = field_number(fields, one, "seq", &space->seq);
         }
     }
-    fields_enter(fields, "%s", "");
+    fields_enter(fields, "");
     return err;
 }
 

@@ -249,6 +249,19 @@ struct value object_get_text(struct value object,
                              const char *key,
                              size_t length)
 {
+    CHECK(value_is_object(object));
+    if (length > VALUE_INLINE_MAX && value_tag(object) == TAG_OBJECT &&
+        !object_is_large(value_heap(object))) {
+        /* Without a string on the heap, only to compare it. */
+        const struct flat_node *flat = flat_node(value_heap(object));
+        for (size_t i = 0; i < flat->heap.width; i++) {
+            const struct text text = value_text(&flat->at[i].key);
+            if (text.length == length && memcmp(text.at, key, length) == 0) {
+                return flat->at[i].item;
+            }
+        }
+        return VALUE_NONE;
+    }
     struct value string = value_string_new(key, length);
     struct value item = object_get(object, string);
     value_unref(string);

@@ -8,7 +8,9 @@
 
 #include "base/limits.h"
 #include "value/array.h"
+#include "value/json.h"
 #include "value/object.h"
+#include "value/scan.h"
 
 enum field {
     FIELD_VALUE = 1,
@@ -355,6 +357,77 @@ struct value patch_write(const struct patch *patch)
         list = array_push_adopt(list, write_op(&patch->ops.at[i]));
     }
     return list;
+}
+
+/* A pointer as a string. Few of them need escapes. */
+static void append_pointer(struct buf *to,
+                           const char *name,
+                           const struct path *path)
+{
+    buf_append_text(to, name);
+    const size_t start = to->length;
+    buf_append_char(to, '"');
+    path_write(to, path);
+    const char *text = to->at + start + 1;
+    const char *end = to->at + to->length;
+    if (LIKELY(scan_plain(text, end, false) == end)) {
+        buf_append_char(to, '"');
+        return;
+    }
+    struct buf plain = {0};
+    buf_append(&plain, text, (size_t)(end - text));
+    to->length = start;
+    json_write_string(to, (struct text){buf_text(&plain), plain.length});
+    buf_release(&plain);
+}
+
+static void append_item(struct buf *to, const char *name, struct value item)
+{
+    buf_append_text(to, name);
+    json_write(to, item, JSON_AS_GIVEN, 0);
+}
+
+static void append_op(struct buf *to, const struct patch_op *op)
+{
+    const unsigned fields = patch_kinds[op->kind].fields;
+    buf_append_text(to, "{\"op\":\"");
+    buf_append_text(to, patch_kinds[op->kind].name);
+    if ((fields & FIELD_FROM) != 0) {
+        append_pointer(to, "\",\"from\":", op->from);
+        append_pointer(to, ",\"path\":", op->path);
+    } else {
+        append_pointer(to, "\",\"path\":", op->path);
+    }
+    if ((fields & FIELD_SPLICE) != 0) {
+        append_item(to, ",\"index\":", value_int(op->index));
+        append_item(to, ",\"remove\":", value_int(op->remove));
+        append_item(to, ",\"add\":", op->value);
+    }
+    if ((fields & FIELD_VALUE) != 0) {
+        append_item(to, ",\"value\":", op->value);
+    }
+    if ((fields & FIELD_VALUES) != 0) {
+        append_item(to, ",\"values\":", op->value);
+    }
+    if ((fields & FIELD_BY) != 0) {
+        append_item(to, ",\"by\":", op->value);
+    }
+    if (op->creates_key) {
+        buf_append_text(to, ",\"createsKey\":true");
+    }
+    buf_append_char(to, '}');
+}
+
+void patch_append(struct buf *to, const struct patch *patch)
+{
+    buf_append_char(to, '[');
+    for (size_t i = 0; i < patch->ops.count; i++) {
+        if (i > 0) {
+            buf_append_char(to, ',');
+        }
+        append_op(to, &patch->ops.at[i]);
+    }
+    buf_append_char(to, ']');
 }
 
 /* -- What is touched ----------------------------------------------------- */

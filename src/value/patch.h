@@ -76,8 +76,9 @@ MUST_CHECK enum err patch_read(struct value list,
                                struct patch *out,
                                struct err_detail *detail);
 
-/* The same as a value. */
+/* The same as a value, and its JSON text. */
 struct value patch_write(const struct patch *patch);
+void patch_append(struct buf *to, const struct patch *patch);
 
 /* -- Applying ------------------------------------------------------------ */
 

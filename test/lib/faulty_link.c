@@ -82,16 +82,14 @@ static void post(struct faulty_link *link,
         link->counters.repeated++;
         copies = 2;
     }
-    const struct value value = message_write(message);
     while (copies-- > 0) {
         const mono_ms delay = delay_of(link, kind, connection);
         struct buf *text = &add_event(link, kind, connection, delay)->text;
-        json_write(text, value, JSON_CANONICAL, 0);
+        message_append(text, message);
         if (happens(link, link->rates.damage)) {
             damage(link, text);
         }
     }
-    value_unref(value);
 }
 
 /* -- From the session ---------------------------------------------------- */

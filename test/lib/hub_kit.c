@@ -89,6 +89,21 @@ static void put_opened(struct buf *to, const struct message *message)
     EXPECT(message->markers);
 }
 
+/* What goes out as text is the text of the message, shared or not
+ * (message-3). */
+static void expect_text(struct raw *raw, const struct message *message)
+{
+    for (size_t i = 0; i < message->upserts.count; i++) {
+        const struct upsert_text *shared = message->upserts.at[i].shared;
+        raw->encoded += shared == NULL || shared->text.length == 0;
+    }
+    struct buf text = {0};
+    struct value value = message_write(message);
+    message_append(&text, message);
+    EXPECT_TEXT_OF(&text, value);
+    value_unref(value);
+}
+
 static void begin_heard(struct raw *raw)
 {
     if (raw->heard.length > 0) {
@@ -102,6 +117,7 @@ static void on_send(void *ctx, struct message *message)
     begin_heard(raw);
     EXPECT(!raw->inside);
     raw->inside = true;
+    expect_text(raw, message);
     if (message->kind != MESSAGE_REVOKED || raw->order.received > 0) {
         EXPECT_INT(message_take(&raw->order, message), MESSAGE_NEXT);
     }

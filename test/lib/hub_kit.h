@@ -33,6 +33,8 @@ struct raw {
     struct path_table paths;
     char id[64];
     uint64_t seen;
+    uint64_t encoded;  /* upserts that were written for this peer, and not for
+                          an earlier one */
     const char *reply; /* a commit to send from inside the next delivery */
     bool inside;       /* a delivery: there is one at a time */
 };

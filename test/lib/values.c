@@ -248,3 +248,16 @@ unsigned values_height(struct value value)
 {
     return tree_of(value) != NULL ? tree_of(value)->height : 0;
 }
+bool values_expect_text(const char *file,
+                        int line,
+                        struct buf *text,
+                        struct value value)
+{
+    struct buf want = {0};
+    json_write(&want, value, JSON_AS_GIVEN, 0);
+    const bool same =
+        test_eq_text(file, line, "the text", buf_text(text), buf_text(&want));
+    buf_release(&want);
+    buf_release(text);
+    return same;
+}

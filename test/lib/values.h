@@ -57,6 +57,16 @@ bool values_expect_check(const char *file,
 #define EXPECT_CHECK(value) \
     values_expect_check(__FILE__, __LINE__, #value, (value))
 
+/* Text that an encoder wrote directly is the text of `value`, with keys in the
+ * order given. Releases the text. */
+bool values_expect_text(const char *file,
+                        int line,
+                        struct buf *text,
+                        struct value value);
+
+#define EXPECT_TEXT_OF(text, value) \
+    values_expect_text(__FILE__, __LINE__, (text), (value))
+
 /* -- What is not looked at -------------------------------------------------
  *
  * In a build with AddressSanitizer a hidden node stops the program at the

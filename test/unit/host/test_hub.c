@@ -228,6 +228,58 @@ TEST(n12_a_burst_is_one_frame_behind_all_its_verdicts)
     hub_fixture_end(&fixture);
 }
 
+TEST(a_document_for_several_sessions_is_encoded_once)
+{
+    struct hub_fixture fixture;
+    hub_fixture_watching(&fixture, "A B");
+    raw_open(&fixture.peers[2], "s3");
+    raw_watch(&fixture.peers[2], "A");
+    raw_open(&fixture.peers[3], "s4");
+    raw_watch(&fixture.peers[3], "C");
+    raw_watch(&fixture.peers[2], "D<1");
+    for (size_t i = 0; i < RAW_MAX; i++) {
+        (void)heard(&fixture.peers[i]);
+        fixture.peers[i].encoded = 0;
+    }
+    for (uint64_t round = 1; round <= 2; round++) {
+        raw_commit(&fixture.peers[3],
+                   round == 1 ? "s4 1 | set A 1 | set B 1"
+                              : "s4 2 | set A 2 | set B 2");
+        hub_flush(&fixture.hub);
+        EXPECT_EQ(fixture.peers[0].encoded + fixture.peers[1].encoded +
+                      fixture.peers[2].encoded,
+                  2 * round);
+    }
+    EXPECT_TEXT(heard(&fixture.peers[1]),
+                "sync 0-1 A@1={'value':1} B@1={'value':1}; "
+                "sync 1-2 A@2={'value':2} B@2={'value':2}");
+    EXPECT_TEXT(heard(&fixture.peers[2]),
+                "sync 0-1 A@1={'value':1}; sync 1-2 A@2={'value':2}");
+    EXPECT_EQ(fixture.hub.read.count, 0);
+    hub_fixture_end(&fixture);
+}
+
+/* What it knew goes with it to the one that did not hold it. */
+TEST(a_document_with_its_former_state_is_not_shared)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    raw_commit(&fixture.peers[1], "s2 1 | set A 1");
+    raw_watch(&fixture.peers[0], "A<1");
+    raw_watch(&fixture.peers[1], "A");
+    raw_open(&fixture.peers[2], "s3");
+    raw_watch(&fixture.peers[2], "A");
+    for (size_t i = 0; i < 3; i++) {
+        (void)heard(&fixture.peers[i]);
+    }
+    raw_commit(&fixture.peers[2], "s3 1 | set A 2");
+    hub_flush(&fixture.hub);
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "sync 1-2 A@2={'value':2}<{'value':1}");
+    EXPECT_TEXT(heard(&fixture.peers[1]), "sync 0-2 marker=1 A@2={'value':2}");
+    hub_fixture_end(&fixture);
+}
+
 TEST(n14_nothing_is_delivered_by_time_unless_asked_for)
 {
     struct hub_fixture fixture;

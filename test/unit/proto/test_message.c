@@ -59,6 +59,9 @@ static void expect_written(const char *text, const char *want)
     }
     struct value written = message_write(&message);
     EXPECT_QUOTED(written, want);
+    struct buf appended = {0};
+    message_append(&appended, &message);
+    EXPECT_TEXT_OF(&appended, written);
     value_unref(written);
     message_release(&message);
     value_unref(value);
@@ -418,6 +421,10 @@ PROPERTY(m1_garbage_is_refused_or_read_and_never_stops_the_program, 1000)
         EXPECT_INT(read_value(once, &paths, &message, &detail), ERR_OK);
         struct value twice = message_write(&message);
         EXPECT_VALUE(twice, once);
+        /* message-3. */
+        struct buf text = {0};
+        message_append(&text, &message);
+        EXPECT_TEXT_OF(&text, twice);
         value_unref(once);
         value_unref(twice);
     } else {

@@ -129,6 +129,9 @@ static void end(struct fixture *fixture)
 static void expect_round_trip(struct fixture *fixture)
 {
     struct value written = observation_write(fixture->observation);
+    struct buf appended = {0};
+    observation_append(&appended, fixture->observation);
+    EXPECT_TEXT_OF(&appended, written);
     struct buf text = {0};
     json_write(&text, written, JSON_CANONICAL, 0);
     struct value again = from_json(buf_text(&text));
@@ -471,6 +474,9 @@ TEST(a_sync_carries_the_observations_of_others)
     EXPECT_EQ(message.told.at[0].seq, 2);
     struct value written = message_write(&message);
     EXPECT_VALUE(written, value);
+    struct buf text = {0};
+    message_append(&text, &message);
+    EXPECT_TEXT_OF(&text, written);
     value_unref(written);
     message_release(&message);
     value_unref(value);

@@ -8,6 +8,7 @@
 #include "lib/gen.h"
 #include "lib/test.h"
 #include "lib/values.h"
+#include "proto/message.h"
 #include "value/json.h"
 #include "value/utf8.h"
 
@@ -22,8 +23,23 @@ static struct value quoted(const char *text)
     return value;
 }
 
+/* The text of a message with it is that of its value (message-3). */
+static void expect_appended(const struct verdict *verdict)
+{
+    struct message message = {.kind = MESSAGE_VERDICTS};
+    const struct message_verdict one = {.local_seq = 1, .verdict = *verdict};
+    vec_push(&message.verdicts, one);
+    struct value written = message_write(&message);
+    struct buf text = {0};
+    message_append(&text, &message);
+    EXPECT_TEXT_OF(&text, written);
+    value_unref(written);
+    vec_release(&message.verdicts);
+}
+
 static void expect_written(const struct verdict *verdict, const char *text)
 {
+    expect_appended(verdict);
     struct value written = verdict_write(verdict);
     struct value want = quoted(text);
     EXPECT_VALUE(written, want);
@@ -104,6 +120,7 @@ TEST(every_error_has_a_name_that_comes_back)
     };
     for (size_t i = 1; i < COUNT_OF(errs); i++) {
         struct verdict verdict = {.err = errs[i]};
+        expect_appended(&verdict);
         struct value written = verdict_write(&verdict);
         struct verdict again;
         EXPECT_INT(verdict_read(written, &again, NULL), ERR_OK);
@@ -219,6 +236,7 @@ PROPERTY(garbage_is_refused_or_read_and_never_stops_the_program, 500)
     struct verdict verdict;
     struct err_detail detail = {0};
     if (verdict_read(value, &verdict, &detail) == ERR_OK) {
+        expect_appended(&verdict);
         struct value written = verdict_write(&verdict);
         EXPECT_CHECK(written);
         value_unref(written);

@@ -229,6 +229,9 @@ PROPERTY(a_patch_that_was_written_reads_back, 300)
         patch_push_adopt(&patch, op);
     }
     struct value list = patch_write(&patch);
+    struct buf text = {0};
+    patch_append(&text, &patch);
+    EXPECT_TEXT_OF(&text, list);
     struct patch back;
     EXPECT_EQ(patch_read(list, &paths, &back, NULL), ERR_OK);
     EXPECT_EQ(back.ops.count, patch.ops.count);
