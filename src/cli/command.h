@@ -30,6 +30,7 @@ struct command {
     const char *brief;  /* half a sentence for a list of commands */
     const char *manual; /* the help between the usage and the options */
     const char *example;
+    bool has_threads; /* the process is not tuned for one thread */
     command_fn *run;
     command_fn *describe; /* --help with operands: what exists; or NULL */
     const struct command *children; /* of a group, which has no run */
@@ -55,6 +56,9 @@ command_fn set_describe;
 command_fn watch_run;
 command_fn new_run;
 command_fn repl_run;
+
+/* The server: cli/serve.c. */
+command_fn serve_run;
 
 /* Pieces and directories as a whole: cli/transfer.c. */
 command_fn rm_run;

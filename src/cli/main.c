@@ -110,6 +110,29 @@ static const struct command root_commands[] = {
         .run = run_run,
     },
     {
+        .name = "serve",
+        .operands = "",
+        .options = OPTION_DIR | OPTION_LISTEN | OPTION_CONFIG | OPTION_SET |
+                   OPTION_INSECURE_LOCAL | OPTION_RUN | OPTION_CHECK,
+        .brief = "serve the spaces of a data directory over the network",
+        .manual =
+            "Makes the spaces of the directory reachable for runtimes on\n"
+            "other machines, browsers and HTTP clients. A client proves its\n"
+            "identity with a key or a token, and the access document of each\n"
+            "space says what it may do. Without an entry it may do nothing.\n"
+            "With --insecure-local, for development, there is no\n"
+            "authentication, and the server listens on loopback only.\n"
+            "A commit is acknowledged when it is on disk.\n"
+            "SIGTERM and Ctrl-C answer what is in flight and end the server;\n"
+            "SIGHUP reads certificates, keys and owners again. Settings come\n"
+            "from --config, then from variables (HEDDLE_SERVE_LISTEN), then\n"
+            "from options. heddle-serve(1) lists them.\n",
+        .example =
+            "  $ heddle serve --insecure-local --listen 127.0.0.1:8800\n",
+        .has_threads = true,
+        .run = serve_run,
+    },
+    {
         .name = "send",
         .operands = "PIECE STREAM [JSON]",
         .operand_count = 2,
@@ -566,9 +589,11 @@ static void own_process(void)
 int main(int argc, char **argv)
 {
     struct options options;
-    own_process();
     int code = options_read(&options, argc, argv);
     if (code == CODE_OK) {
+        if (!options.command->has_threads) {
+            own_process();
+        }
         code = run(&options);
     }
     return output_close(&options, code);

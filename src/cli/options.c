@@ -27,6 +27,20 @@ static const struct option_row {
      OPTION_DIR,
      KEPT(dir),
      "the data directory (default ./heddle-data)"},
+    {"--listen",
+     "ADDRESS:PORT",
+     OPTION_LISTEN,
+     KEPT(listen),
+     "where to listen (default 127.0.0.1:8800)"},
+    {"--config", "FILE", OPTION_CONFIG, KEPT(config), "settings of the server"},
+    {"--set", "NAME=VALUE", OPTION_SET, 0, "one setting; may be repeated"},
+    {"--insecure-local",
+     NULL,
+     OPTION_INSECURE_LOCAL,
+     0,
+     "no authentication; on loopback only"},
+    {"--run", "FILE", OPTION_RUN, 0, "also run this pattern; may be repeated"},
+    {"--check", NULL, OPTION_CHECK, 0, "check the settings and exit"},
     {"--name",
      "NAME",
      OPTION_NAME,
@@ -303,26 +317,17 @@ static void add_operand(struct options *options,
     options->operands[options->operand_count++] = operand;
 }
 
-static void add_fact(struct options *options,
+static void add_word(const char **list,
+                     size_t *count,
+                     size_t most,
                      const char *word,
                      struct fault *fault)
 {
-    if (options->fact_count == FACTS_MAX) {
-        refuse(fault, "too many facts from", word);
+    if (*count == most) {
+        refuse(fault, "too many values from", word);
         return;
     }
-    options->facts[options->fact_count++] = word;
-}
-
-static void add_argument(struct options *options,
-                         const char *word,
-                         struct fault *fault)
-{
-    if (options->argument_count == ARGUMENTS_MAX) {
-        refuse(fault, "too many arguments from", word);
-        return;
-    }
-    options->arguments[options->argument_count++] = word;
+    list[(*count)++] = word;
 }
 
 static const char **value_of(struct options *options,
@@ -339,9 +344,21 @@ static void keep_value(struct options *options,
 {
     const char **place = value_of(options, row);
     if (row->option == OPTION_FACT) {
-        add_fact(options, value, fault);
+        add_word(options->facts, &options->fact_count, FACTS_MAX, value, fault);
     } else if (row->option == OPTION_ARGUMENT) {
-        add_argument(options, value, fault);
+        add_word(options->arguments,
+                 &options->argument_count,
+                 ARGUMENTS_MAX,
+                 value,
+                 fault);
+    } else if (row->option == OPTION_RUN) {
+        add_word(options->runs, &options->run_count, RUNS_MAX, value, fault);
+    } else if (row->option == OPTION_SET) {
+        add_word(options->settings,
+                 &options->setting_count,
+                 SETTINGS_MAX,
+                 value,
+                 fault);
     } else if (place == NULL) {
         add_operand(options, (struct operand){value, true}, fault);
     } else if (*place != NULL) {

@@ -72,6 +72,13 @@
 #define OPTION_ALLOW_NET  ((option_set)1 << 44)
 #define OPTION_ALLOW_EXEC ((option_set)1 << 45)
 
+#define OPTION_LISTEN         ((option_set)1 << 46)
+#define OPTION_CONFIG         ((option_set)1 << 47)
+#define OPTION_INSECURE_LOCAL ((option_set)1 << 49)
+#define OPTION_RUN            ((option_set)1 << 58) /* many times: `runs` */
+#define OPTION_CHECK          ((option_set)1 << 59)
+#define OPTION_SET            ((option_set)1 << 80) /* `settings` */
+
 #define OPTION_KEEP_COMMITS ((option_set)1 << 52)
 #define OPTION_KEEP_AGE     ((option_set)1 << 53)
 #define OPTION_FULL         ((option_set)1 << 54)
@@ -87,6 +94,8 @@ enum {
     OPERANDS_MAX = 256,
     FACTS_MAX = 16,
     ARGUMENTS_MAX = 64,
+    RUNS_MAX = 64,
+    SETTINGS_MAX = 64,
     COMMAND_NAME_SIZE = 64,
 };
 
@@ -121,11 +130,17 @@ struct options {
         const char *zone;
         const char *missed;
         const char *cancel;
+        const char *listen;
+        const char *config;
     } values; /* NULL where the option is not given */
     const char *facts[FACTS_MAX];
     size_t fact_count;
     const char *arguments[ARGUMENTS_MAX]; /* NAME=VALUE each */
     size_t argument_count;
+    const char *runs[RUNS_MAX];
+    size_t run_count;
+    const char *settings[SETTINGS_MAX]; /* NAME=VALUE each */
+    size_t setting_count;
     struct operand operands[OPERANDS_MAX];
     size_t operand_count;
     const struct command *command;

@@ -1,0 +1,332 @@
+/* The turns of a shard. */
+
+#include "server/shard.h"
+
+#include <string.h>
+
+#include "host/wake.h"
+#include "server/shard_internal.h"
+
+/* -- Ports --------------------------------------------------------------- */
+
+static bool is_port(const void *item, const void *id)
+{
+    const struct shard_port *port = item;
+    return port->port->id == *(const net_id *)id;
+}
+
+static struct shard_port *find_port(const struct shard *shard, net_id id)
+{
+    return map_find(&shard->ports, id, is_port, &id);
+}
+
+static struct shard_port *take_port(struct shard *shard, struct port *from)
+{
+    struct shard_port *port = find_port(shard, from->id);
+    if (port == NULL) {
+        port = mem_alloc_zero(sizeof *port);
+        port->port = port_ref(from);
+        list_node_init(&port->in_touched);
+        map_insert(&shard->ports, from->id, port);
+    }
+    return port;
+}
+
+static void free_port(struct shard *shard, struct shard_port *port)
+{
+    const net_id id = port->port->id;
+    for (uint32_t i = 0; i < port->channels.count; i++) {
+        if (port->channels.at[i] != NULL) {
+            channel_free(port->channels.at[i]);
+        }
+    }
+    list_remove(&port->in_touched);
+    (void)map_remove(&shard->ports, id, is_port, &id);
+    buf_release(&port->out);
+    vec_release(&port->channels);
+    port_unref(port->port);
+    mem_free(port, sizeof *port);
+}
+
+struct buf *port_line(struct shard *shard, struct shard_port *port)
+{
+    if (!list_node_is_linked(&port->in_touched)) {
+        list_push_back(&shard->touched_ports, &port->in_touched);
+    }
+    if (port->out.length > 0) {
+        buf_append_char(&port->out, '\n');
+    }
+    return &port->out;
+}
+
+/* shard-5. A connection that waits keeps no memory for it. */
+static void send_ports(struct shard *shard)
+{
+    const struct shard_options *options = &shard->options;
+    LIST_FOREACH (&shard->touched_ports, node) {
+        struct shard_port *port =
+            CONTAINER_OF(node, struct shard_port, in_touched);
+        const struct net_outgoing outgoing = {
+            .id = port->port->id,
+            .head = net_bytes_new(port->out.at, port->out.length),
+        };
+        vec_push(&shard->outgoing, outgoing);
+        buf_release(&port->out);
+        port->out = (struct buf){0};
+        list_remove(&port->in_touched);
+    }
+    if (shard->outgoing.count > 0) {
+        options->send(options->ctx, shard->outgoing.at, shard->outgoing.count);
+        vec_clear(&shard->outgoing);
+    }
+}
+
+/* -- Items --------------------------------------------------------------- */
+
+static struct channel *find_channel(const struct shard_port *port,
+                                    uint64_t number)
+{
+    return number < port->channels.count ? port->channels.at[number] : NULL;
+}
+
+/* The I/O thread has checked the number. A line of a channel that was refused,
+ * or has ended, is what the client sent before it knew. */
+static void take_line(struct shard_port *port, const char *text, size_t length)
+{
+    uint64_t number = 0;
+    size_t i = 0;
+    for (; i < length && text[i] != ' '; i++) {
+        number = number * 10 + (uint64_t)(text[i] - '0');
+    }
+    struct channel *channel = find_channel(port, number);
+    if (channel != NULL) {
+        channel_receive(channel, text + i + 1, length - i - 1);
+    }
+}
+
+/* The I/O thread reads on when half of what it waited for is done. */
+static void count_off(struct shard *shard, const struct item *item)
+{
+    struct port *port = item->port;
+    const uint32_t before =
+        atomic_fetch_sub(&port->queued, (uint32_t)item->length);
+    const uint32_t left = before - (uint32_t)item->length;
+    if (left <= shard->options.limits.inbox_bytes / 2 &&
+        atomic_load(&port->is_paused) &&
+        atomic_exchange(&port->is_paused, false)) {
+        shard->options.resume(shard->options.ctx, port->id);
+    }
+}
+
+static void take_lines(struct shard *shard, const struct item *item)
+{
+    struct shard_port *port = find_port(shard, item->port->id);
+    const char *end = item->text + item->length;
+    for (const char *at = item->text; port != NULL && at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        const size_t length = (size_t)((stop != NULL ? stop : end) - at);
+        if (length > 0) {
+            take_line(port, at, length);
+        }
+        at += length + 1;
+    }
+    count_off(shard, item);
+}
+
+static void take_detach(struct shard *shard, const struct item *item)
+{
+    struct shard_port *port = find_port(shard, item->port->id);
+    struct channel *channel =
+        port != NULL ? find_channel(port, item->channel) : NULL;
+    if (channel != NULL) {
+        channel_end(channel, ERR_OK, "%s", "");
+    }
+}
+
+static void take_closed(struct shard *shard, const struct item *item)
+{
+    struct shard_port *port = find_port(shard, item->port->id);
+    if (port != NULL) {
+        free_port(shard, port);
+    }
+}
+
+static void take_item(struct shard *shard, struct item *item)
+{
+    switch (item->kind) {
+    case ITEM_LINES:
+        take_lines(shard, item);
+        break;
+    case ITEM_ATTACH:
+        channel_attach(shard, take_port(shard, item->port), item);
+        break;
+    case ITEM_DETACH:
+        take_detach(shard, item);
+        break;
+    case ITEM_CLOSED:
+        take_closed(shard, item);
+        break;
+    case ITEM_REQUEST:
+    case ITEM_ENDED:
+    case ITEM_COMMAND:
+        break;
+    }
+    item_free(item);
+}
+
+struct proof_clock shard_clock(const struct shard *shard)
+{
+    return (struct proof_clock){
+        .wall_ms = shard->options.wall_ms(shard->options.ctx),
+        .mono = shard->now,
+    };
+}
+
+/* -- Turns --------------------------------------------------------------- */
+
+static void settle_spaces(struct shard *shard)
+{
+    for (struct list_node *node = list_first(&shard->touched_spaces);
+         node != NULL;
+         node = list_first(&shard->touched_spaces)) {
+        shard_space_settle(CONTAINER_OF(node, struct shard_space, in_touched));
+    }
+}
+
+static void begin_turn(struct shard *shard, mono_ms now)
+{
+    shard->now = now;
+    shard->authenticator = atomic_load(shard->options.authenticator);
+}
+
+static void end_turn(struct shard *shard)
+{
+    settle_spaces(shard);
+    channels_collect(shard);
+    send_ports(shard);
+}
+
+void shard_turn(struct shard *shard, struct item *items, mono_ms now)
+{
+    begin_turn(shard, now);
+    while (items != NULL) {
+        struct item *next = items->next;
+        take_item(shard, items);
+        items = next;
+    }
+    end_turn(shard);
+}
+
+static void note_written(void *ctx, int number, bool gone)
+{
+    struct shard *shard = ctx;
+    MAP_FOREACH (&shard->spaces, slot) {
+        struct shard_space *space = slot->item;
+        if (space->watch == number) {
+            space->is_written = true;
+            space->watch = gone ? WAKE_UNWATCHED : number;
+        }
+    }
+}
+
+void shard_notice_writes(struct shard *shard)
+{
+    wake_take_writes(shard->options.wake, note_written, shard);
+    MAP_FOREACH (&shard->spaces, slot) {
+        struct shard_space *space = slot->item;
+        if (space->is_written) {
+            space->is_written = false;
+            shard_space_touch(space);
+            hub_poll(&space->hub);
+        }
+    }
+    end_turn(shard);
+}
+
+/* Its sessions have ended, too: a client that comes back continues. */
+static bool is_idle(const struct shard_space *space)
+{
+    return list_is_empty(&space->channels) && list_is_empty(&space->hub.idle) &&
+           space->shard->now >= space->used + space->shard->options.idle_ms;
+}
+
+static struct shard_space *find_idle(const struct shard *shard)
+{
+    MAP_FOREACH (&shard->spaces, slot) {
+        if (is_idle(slot->item)) {
+            return slot->item;
+        }
+    }
+    return NULL;
+}
+
+/* Credentials end, and with them what was opened with them. */
+static void end_expired(struct shard *shard)
+{
+    const uint64_t wall_ms = shard->options.wall_ms(shard->options.ctx);
+    MAP_FOREACH (&shard->spaces, slot) {
+        struct shard_space *space = slot->item;
+        LIST_FOREACH (&space->channels, node) {
+            struct channel *channel =
+                CONTAINER_OF(node, struct channel, in_space);
+            if (channel->credential.expires_ms != 0 &&
+                channel->credential.expires_ms <= wall_ms) {
+                channel_end(channel,
+                            ERR_UNAUTHENTICATED,
+                            "the token has expired; attach with a new one");
+            }
+        }
+    }
+}
+
+void shard_tick(struct shard *shard, mono_ms now)
+{
+    begin_turn(shard, now);
+    MAP_FOREACH (&shard->spaces, slot) {
+        struct shard_space *space = slot->item;
+        if (space->hub.now + SHARD_TICK_MS <= now ||
+            hub_next_wake(&space->hub) <= now) {
+            shard_space_touch(space);
+            hub_step(&space->hub, now);
+        }
+    }
+    end_expired(shard);
+    end_turn(shard);
+    for (struct shard_space *space = find_idle(shard); space != NULL;
+         space = find_idle(shard)) {
+        shard_space_close(space);
+    }
+}
+
+/* -- Life ---------------------------------------------------------------- */
+
+void shard_init(struct shard *shard,
+                const struct shard_options *options,
+                mono_ms now)
+{
+    *shard = (struct shard){
+        .options = *options,
+        .authenticator = atomic_load(options->authenticator),
+        .now = now,
+    };
+    list_init(&shard->touched_spaces);
+    list_init(&shard->touched_ports);
+    list_init(&shard->over);
+    path_table_init(&shard->paths);
+}
+
+void shard_release(struct shard *shard)
+{
+    for (struct map_slot *slot = map_next(&shard->ports, NULL); slot != NULL;
+         slot = map_next(&shard->ports, NULL)) {
+        free_port(shard, slot->item);
+    }
+    for (struct map_slot *slot = map_next(&shard->spaces, NULL); slot != NULL;
+         slot = map_next(&shard->spaces, NULL)) {
+        shard_space_close(slot->item);
+    }
+    map_release(&shard->ports);
+    map_release(&shard->spaces);
+    vec_release(&shard->outgoing);
+    path_table_release(&shard->paths);
+}

@@ -1,0 +1,324 @@
+/* The spaces of a shard: opening, groups, access, closing. */
+
+#include "host/data_dir.h"
+#include "host/wake.h"
+#include "server/shard_internal.h"
+#include "store/engine.h"
+#include "value/compare.h"
+#include "value/object.h"
+
+/* -- The access document ------------------------------------------------- */
+
+static void read_access(struct shard_space *space)
+{
+    struct value branch = value_text_new("");
+    struct value scope_key = value_text_new("space");
+    struct value id = value_text_new(ACCESS_DOCUMENT_ID);
+    const struct engine_address address = {branch, scope_key, id};
+    struct value document = VALUE_NONE;
+    struct err_detail detail = {0};
+    const enum err err =
+        engine_read(&space->engine, &address, ENGINE_HEAD, &document, &detail);
+    access_release(&space->access);
+    space->access = (struct access){0}; /* fail closed */
+    if (err == ERR_OK) {
+        access_init(&space->access, document, &detail);
+    }
+    if (detail.err != ERR_OK) {
+        log_write(space->shard->options.log,
+                  LOG_LEVEL_ERROR,
+                  "only owners of the server have access to a space: %s",
+                  detail.text);
+    }
+    space->access_is_stale = false;
+    value_unref(document);
+    value_unref(branch);
+    value_unref(scope_key);
+    value_unref(id);
+}
+
+/* shard-4. The verdict of the author is in its port already. */
+static void apply_access(struct shard_space *space)
+{
+    read_access(space);
+    LIST_FOREACH (&space->channels, node) {
+        struct channel *channel = CONTAINER_OF(node, struct channel, in_space);
+        channel->capability = channel_capability(channel);
+        if (channel->capability < CAPABILITY_READ && !channel->is_over) {
+            metrics_count(space->shard->options.metrics,
+                          METRICS_SESSIONS_REVOKED,
+                          1);
+            channel_end(channel,
+                        ERR_ACCESS,
+                        "the access document of the space no longer permits "
+                        "reading");
+        }
+    }
+}
+
+/* A commit of this or another process has changed the access document. */
+static void on_access_changed(void *ctx, struct message *message)
+{
+    struct shard_space *space = ctx;
+    if (message->kind == MESSAGE_SYNC && !message->pull &&
+        message->upserts.count > 0) {
+        space->access_is_stale = true;
+    }
+    message_release(message);
+}
+
+static void on_observer_broken(void *ctx)
+{
+    struct shard_space *space = ctx;
+    space->access_is_stale = true;
+}
+
+static void observer_send(struct shard_space *space, struct message *message)
+{
+    message->connection = 1;
+    message->number = space->observer->order.received + 1;
+    hub_receive(space->observer, message);
+    message_release(message);
+}
+
+/* The server itself watches the access document, like any session. */
+static void observe_access(struct shard_space *space)
+{
+    space->observer = hub_attach(&space->hub,
+                                 VALUE_NONE,
+                                 on_access_changed,
+                                 on_observer_broken,
+                                 space);
+    struct message open = {.kind = MESSAGE_OPEN};
+    observer_send(space, &open);
+    struct message watch = {.kind = MESSAGE_WATCH};
+    const struct target target = {
+        .id = value_text_new(ACCESS_DOCUMENT_ID),
+        .scope = SCOPE_SPACE,
+    };
+    vec_push(&watch.targets, target);
+    observer_send(space, &watch);
+    read_access(space);
+}
+
+/* The routes have checked the rights of an HTTP request themselves, by the same
+ * document. */
+static enum err judge(void *ctx,
+                      struct hub_judgement *judgement,
+                      struct err_detail *detail)
+{
+    struct shard_space *space = ctx;
+    const struct channel *channel = channel_of_peer(judgement->peer);
+    if (space->access_is_stale) {
+        read_access(space);
+    }
+    const enum capability capability =
+        channel != NULL ? channel_capability(channel) : CAPABILITY_OWNER;
+    const enum err err = access_judge_commit(capability,
+                                             judgement->commit,
+                                             &judgement->barrier,
+                                             detail);
+    if (err == ERR_OK && judgement->barrier) {
+        space->access_is_stale = true;
+    }
+    return err;
+}
+
+/* -- Opening ------------------------------------------------------------- */
+
+static bool is_space(const void *item, const void *name)
+{
+    const struct shard_space *space = item;
+    return key_equal(space->name, *(const struct value *)name);
+}
+
+static uint64_t wall_ms(void *ctx)
+{
+    const struct shard_space *space = ctx;
+    return space->shard->options.wall_ms(space->shard->options.ctx);
+}
+
+static enum err open_engine(struct shard_space *space,
+                            const char *name,
+                            bool create,
+                            struct err_detail *detail)
+{
+    const struct shard_options *options = &space->shard->options;
+    const enum data_dir_access access =
+        create ? DATA_DIR_CREATE : DATA_DIR_EXISTING;
+    struct buf path = {0};
+    enum err err = data_dir_find(options->folder, name, access, detail);
+    data_dir_path(options->folder, name, &path);
+    if (err == ERR_OK) {
+        const struct engine_options settings = {
+            .path = buf_text(&path),
+            .durability = options->durability,
+        };
+        struct err_detail why = {0};
+        err = engine_open(&space->engine, &settings, &why);
+        if (err != ERR_OK) {
+            err = data_dir_explain(options->folder, name, &why);
+            (void)err_set(detail, err, "%s", why.text);
+        }
+    }
+    space->watch = WAKE_UNWATCHED;
+    if (err == ERR_OK && options->wake != NULL) {
+        buf_append_text(&path, "-lock");
+        space->watch = wake_watch(options->wake, buf_text(&path));
+    }
+    buf_release(&path);
+    return err;
+}
+
+static void begin_hub(struct shard_space *space)
+{
+    const struct shard_options *options = &space->shard->options;
+    const struct hub_options settings = {
+        .seed = options->random(options->ctx),
+        .poll = space->watch != WAKE_UNWATCHED ? SHARD_QUIET_MS : HUB_POLL_MS,
+        .log = options->log,
+        .wall_ms = wall_ms,
+        .judge = judge,
+        .ctx = space,
+    };
+    hub_init(&space->hub, &space->engine, &settings, space->shard->now);
+}
+
+/* shard-2: the least recently used space without channels makes room. */
+static bool make_room(struct shard *shard)
+{
+    struct shard_space *oldest = NULL;
+    if (atomic_load(shard->options.open_spaces) <
+        shard->options.limits.open_spaces) {
+        return true;
+    }
+    MAP_FOREACH (&shard->spaces, slot) {
+        struct shard_space *space = slot->item;
+        if (list_is_empty(&space->channels) &&
+            !list_node_is_linked(&space->in_touched) &&
+            (oldest == NULL || space->used < oldest->used)) {
+            oldest = space;
+        }
+    }
+    if (oldest != NULL) {
+        shard_space_close(oldest);
+    }
+    return oldest != NULL;
+}
+
+static enum err add_space(struct shard *shard,
+                          struct value name,
+                          bool create,
+                          struct shard_space **out,
+                          struct err_detail *detail)
+{
+    if (!make_room(shard)) {
+        return err_set(detail,
+                       ERR_OVERLOADED,
+                       "%u spaces are open, which is the limit; retry later",
+                       shard->options.limits.open_spaces);
+    }
+    struct shard_space *space = mem_alloc_zero(sizeof *space);
+    struct buf text = {0};
+    const struct text letters = value_text(&name);
+    buf_append(&text, letters.at, letters.length);
+    space->shard = shard;
+    const enum err err = open_engine(space, buf_text(&text), create, detail);
+    if (err != ERR_OK) {
+        buf_release(&text);
+        mem_free(space, sizeof *space);
+        return err;
+    }
+    space->name = value_ref(name);
+    list_init(&space->channels);
+    list_node_init(&space->in_touched);
+    begin_hub(space);
+    client_leases_init(&space->leases, shard->options.folder);
+    observe_access(space);
+    buf_release(&text);
+    map_insert(&shard->spaces, value_hash(name), space);
+    (void)atomic_fetch_add(shard->options.open_spaces, 1);
+    metrics_count(shard->options.metrics, METRICS_SPACES_OPENED, 1);
+    metrics_add(shard->options.metrics, METRICS_NOW_SPACES_OPEN, 1);
+    *out = space;
+    return ERR_OK;
+}
+
+enum err shard_space_open(struct shard *shard,
+                          struct value name,
+                          bool create,
+                          struct shard_space **out,
+                          struct err_detail *detail)
+{
+    enum err err = space_id_check(name, detail);
+    struct shard_space *space =
+        err == ERR_OK
+            ? map_find(&shard->spaces, value_hash(name), is_space, &name)
+            : NULL;
+    if (err == ERR_OK && space == NULL) {
+        err = add_space(shard, name, create, &space, detail);
+    }
+    if (space != NULL) {
+        space->used = shard->now;
+    }
+    *out = space;
+    return err;
+}
+
+enum capability shard_capability(const struct shard_space *space,
+                                 const struct credential *credential)
+{
+    return access_capability(
+        &space->access,
+        authenticator_is_service(space->shard->authenticator, credential),
+        credential);
+}
+
+void shard_space_close(struct shard_space *space)
+{
+    struct shard *shard = space->shard;
+    CHECK(list_is_empty(&space->channels) && space->accounts.count == 0);
+    list_remove(&space->in_touched);
+    (void)map_remove(&shard->spaces,
+                     value_hash(space->name),
+                     is_space,
+                     &space->name);
+    if (space->watch != WAKE_UNWATCHED) {
+        wake_unwatch(shard->options.wake, space->watch);
+    }
+    hub_detach(space->observer);
+    hub_release(&space->hub);
+    engine_close(&space->engine);
+    access_release(&space->access);
+    client_leases_release(&space->leases);
+    map_release(&space->accounts);
+    value_unref(space->name);
+    mem_free(space, sizeof *space);
+    (void)atomic_fetch_sub(shard->options.open_spaces, 1);
+    metrics_count(shard->options.metrics, METRICS_SPACES_CLOSED, 1);
+    metrics_add(shard->options.metrics, METRICS_NOW_SPACES_OPEN, -1);
+}
+
+/* -- Turns --------------------------------------------------------------- */
+
+void shard_space_touch(struct shard_space *space)
+{
+    if (!list_node_is_linked(&space->in_touched)) {
+        list_push_back(&space->shard->touched_spaces, &space->in_touched);
+        hub_group_begin(&space->hub);
+    }
+}
+
+void shard_space_settle(struct shard_space *space)
+{
+    hub_group_end(&space->hub);
+    list_remove(&space->in_touched);
+    if (space->access_is_stale) {
+        apply_access(space);
+        channels_collect(space->shard); /* before anything else is sent */
+    }
+    hub_flush(&space->hub);
+    if (space->access_is_stale) { /* by another process */
+        apply_access(space);
+    }
+}
