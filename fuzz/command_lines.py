@@ -13,12 +13,14 @@ from pathlib import Path
 COMMANDS = ["run", "send", "get", "set", "watch", "repl", "new", "ps", "why", "why-not", "graph", "log", "show",
             "check", "doctor", "completion", "test", "version", "help", "value get", "value set", "value format",
             "value diff", "value patch", "value id", "store info", "store show", "store log", "store list",
-            "store check", "store backup", "store compact", "store commit", "lifecycle diagram", "lifecycle why"]
+            "store check", "store backup", "store compact", "store commit", "lifecycle diagram", "lifecycle why",
+            "key new", "key show", "token"]
 OPTIONS = ["--dir", "--name", "--pattern", "--watch", "--args", "--allow", "--once", "--replace", "--id", "--user",
            "--session", "--stored", "--append", "--add-unique", "--remove", "--increment", "--delete", "--text",
            "--pretty", "--canonical", "--raw", "--exit-code", "--at", "--branch", "--scope", "--limit",
            "--keep-from", "--profile", "--fact", "--repair", "--filter", "--seed", "--tap", "--mermaid", "--dot",
-           "--json", "--help", "--version", "--timeout=500", "--"]
+           "--json", "--help", "--version", "--timeout=500", "--", "--cap=read", "--for=1h", "--to", "--audience", "--key",
+           "--force"]
 WORDS = [b"list", b"list.lua", b"heddle-data", b"heddle-data/main.db", b"items", b"items/0", b"items/0/x", b"n",
          b"open", b"add", b"key", b"", b"-", b"/", b"//", b"~", b"~2", b"a.b", b"0", b"1", b"-1", b"1e999",
          b"18446744073709551616", b"{}", b"[]", b'"x"', b"null", b"[1,2]", b'{"a":1}', b'{"/":{"link@1":{}}}',

@@ -113,10 +113,12 @@ static void run_child(char **words, int count)
     (void)signal(SIGINT, SIG_DFL);
     const int nothing = open("/dev/null", O_RDWR);
     const int told = open(said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    const bool ready = nothing >= 0 && told >= 0 && chdir(folder) == 0 &&
-                       dup2(nothing, STDIN_FILENO) >= 0 &&
-                       dup2(told, STDOUT_FILENO) >= 0 &&
-                       dup2(told, STDERR_FILENO) >= 0;
+    /* The files of the person who runs this are not ours to change. */
+    const bool ready =
+        nothing >= 0 && told >= 0 && chdir(folder) == 0 &&
+        setenv("HOME", ".", 1) == 0 && unsetenv("HEDDLE_KEY") == 0 &&
+        dup2(nothing, STDIN_FILENO) >= 0 && dup2(told, STDOUT_FILENO) >= 0 &&
+        dup2(told, STDERR_FILENO) >= 0;
     int code = ready ? heddle_main(count, words) : EXIT_SANITIZER;
     (void)fflush(NULL);
     /* Not by exit: to the fuzzer that would be a target that ends itself. */

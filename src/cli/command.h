@@ -38,12 +38,13 @@ struct command {
 
 /* The whole tree, and its branches `value` (cli/value.c), `store`
  * (cli/store.c), `lifecycle` (cli/lifecycle.c) and `branch`
- * (cli/branch.c), and `test` (cli/test.c). */
+ * (cli/branch.c), `key` (cli/key.c), and `test` (cli/test.c). */
 extern const struct command root_command;
 extern const struct command value_commands[];
 extern const struct command store_commands[];
 extern const struct command lifecycle_commands[];
 extern const struct command branch_commands[];
+extern const struct command key_commands[];
 command_fn test_run;
 
 /* On a data directory: cli/run.c, cli/ask.c, cli/new.c, cli/repl.c. */
@@ -66,6 +67,9 @@ command_fn rename_run;
 command_fn export_run;
 command_fn import_run;
 command_fn backup_run;
+
+/* Tokens for a server: cli/token.c. */
+command_fn token_run;
 
 /* Inspecting a data directory from outside: cli/ps.c, cli/why.c, cli/graph.c,
  * cli/history.c, cli/events.c, cli/timers.c, cli/check.c, cli/doctor.c; and

@@ -131,7 +131,7 @@ static void print_bash(void)
         "        esac\n"
         "    done\n"
         "    case $given in\n"
-        "    'value '* | 'store '* | 'lifecycle '* | 'branch '*)\n"
+        "    'value '* | 'store '* | 'lifecycle '* | 'branch '* | 'key '*)\n"
         "        path=$(printf '%%s' \"$given\" | cut -d' ' -f1,2) ;;\n"
         "    *) path=${given%%%% *} ;;\n"
         "    esac\n"
@@ -159,22 +159,23 @@ static void print_zsh(void)
                  "    --dir) dir=$words[++i] ;;\n"
                  "    ");
     print_options_with_values();
-    (void)printf(") ((++i)) ;;\n"
-                 "    -*) ;;\n"
-                 "    *)\n"
-                 "        given=\"${given:+$given }$word\"\n"
-                 "        ((++count == 2)) && piece=$word\n"
-                 "        ;;\n"
-                 "    esac\n"
-                 "done\n"
-                 "case $given in\n"
-                 "'value '* | 'store '* | 'lifecycle '* | 'branch '*)\n"
-                 "    path_of=${(j: :)${(s: :)given}[1,2]} ;;\n"
-                 "*) path_of=${given%%%% *} ;;\n"
-                 "esac\n"
-                 "() {\n"
-                 "    local words=\n"
-                 "    case $path_of in\n");
+    (void)printf(
+        ") ((++i)) ;;\n"
+        "    -*) ;;\n"
+        "    *)\n"
+        "        given=\"${given:+$given }$word\"\n"
+        "        ((++count == 2)) && piece=$word\n"
+        "        ;;\n"
+        "    esac\n"
+        "done\n"
+        "case $given in\n"
+        "'value '* | 'store '* | 'lifecycle '* | 'branch '* | 'key '*)\n"
+        "    path_of=${(j: :)${(s: :)given}[1,2]} ;;\n"
+        "*) path_of=${given%%%% *} ;;\n"
+        "esac\n"
+        "() {\n"
+        "    local words=\n"
+        "    case $path_of in\n");
     print_cases();
     (void)printf("    esac\n");
     print_names();

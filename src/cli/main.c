@@ -327,6 +327,36 @@ static const struct command root_commands[] = {
         .children = branch_commands,
     },
     {
+        .name = "key",
+        .operands = "COMMAND ...",
+        .brief = "create and show the key that is your identity",
+        .manual =
+            "A key proves to a server who you are. Its name is a did:key,\n"
+            "which owners enter into the access document of a space.\n"
+            "'heddle key COMMAND --help' shows more, with an example.\n",
+        .children = key_commands,
+    },
+    {
+        .name = "token",
+        .operands = "",
+        .options = OPTION_SPACE | OPTION_CAPABILITY | OPTION_FOR | OPTION_TO |
+                   OPTION_AUDIENCE | OPTION_KEY,
+        .brief = "make a token that lets its bearer use a space",
+        .manual =
+            "Prints a token, signed with your key, for browsers, scripts and\n"
+            "curl. Who has the token can use it until it expires. Signed with\n"
+            "the key of the server, or of one of its owners, it grants --cap\n"
+            "in --space ('*': every space) to the principal of --to. Signed\n"
+            "with another key, it lets its bearer act for that key, with at\n"
+            "most --cap.\n",
+        .example = "  $ heddle key new robot.key | cut -c 1-12\n"
+                   "  did:key:z6Mk\n"
+                   "  $ heddle token --key robot.key --cap read --for 1h |\\\n"
+                   "    cut -d. -f1\n"
+                   "  eyJhbGciOiJFZERTQSIsInR5cCI6IkpXVCJ9\n",
+        .run = token_run,
+    },
+    {
         .name = "value",
         .operands = "COMMAND ...",
         .brief = "read, compare and change JSON documents",

@@ -16,8 +16,8 @@
 
 #include "cli/command.h"
 
-/* Options by number; a set of them has one bit per option. Free: 46, 47, 49,
- * 58, 59, 61 to 63, 80 to 127. */
+/* Options by number; a set of them has one bit per option. Free: 61 to 63,
+ * 81 to 89, 96 to 127. */
 #define OPTION_HELP       ((option_set)1 << 0)
 #define OPTION_JSON       ((option_set)1 << 1)
 #define OPTION_VERSION    ((option_set)1 << 2)
@@ -79,6 +79,13 @@
 #define OPTION_CHECK          ((option_set)1 << 59)
 #define OPTION_SET            ((option_set)1 << 80) /* `settings` */
 
+#define OPTION_FORCE      ((option_set)1 << 90)
+#define OPTION_CAPABILITY ((option_set)1 << 91)
+#define OPTION_FOR        ((option_set)1 << 92)
+#define OPTION_TO         ((option_set)1 << 93)
+#define OPTION_AUDIENCE   ((option_set)1 << 94)
+#define OPTION_KEY        ((option_set)1 << 95)
+
 #define OPTION_KEEP_COMMITS ((option_set)1 << 52)
 #define OPTION_KEEP_AGE     ((option_set)1 << 53)
 #define OPTION_FULL         ((option_set)1 << 54)
@@ -132,6 +139,11 @@ struct options {
         const char *cancel;
         const char *listen;
         const char *config;
+        const char *capability;
+        const char *duration;
+        const char *to;
+        const char *audience;
+        const char *key;
     } values; /* NULL where the option is not given */
     const char *facts[FACTS_MAX];
     size_t fact_count;

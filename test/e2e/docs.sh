@@ -95,7 +95,7 @@ make_space() {
 for command in $(commands); do
     check "heddle(1) describes $command" described "$command" man/heddle.1
 done
-for group in value store lifecycle branch; do
+for group in value store lifecycle branch key; do
     page=man/heddle-$group.1
     for command in $(commands "$group"); do
         check "$page describes $command" described "$command" "$page"
@@ -105,7 +105,7 @@ for group in value store lifecycle branch; do
         done
     done
 done
-for group in value lifecycle; do
+for group in value lifecycle key; do
     for command in $(commands "$group"); do
         "$HEDDLE" "$group" "$command" --help | sed -n '/^Example:/,$s/^  //p' >"$scratch/examples"
         check "the example in the help for $command is true" transcript "$scratch/examples"
@@ -125,7 +125,7 @@ done
 # Those of the commands that run pieces tell one story, in the order of the
 # help.
 mkdir "$scratch/story"
-for command in run send get set watch repl new; do
+for command in run send get set watch repl new token; do
     page=man/heddle-$command.1
     for option in $("$HEDDLE" "$command" --help | sed -n '/^Options:/,/^$/s/^  --\([a-z-]*\).*/\1/p'); do
         check "a page describes --$option of $command" grep -Eq "^\.It Fl -([a-z]* Ar [a-z]* , Fl -)?$option" man/heddle.1 "$page"

@@ -39,6 +39,7 @@ same "these files are installed" "$(list "$staged")" "./usr/bin/heddle
 ./usr/share/man/man1/heddle-get.1
 ./usr/share/man/man1/heddle-graph.1
 ./usr/share/man/man1/heddle-import.1
+./usr/share/man/man1/heddle-key.1
 ./usr/share/man/man1/heddle-lifecycle.1
 ./usr/share/man/man1/heddle-log.1
 ./usr/share/man/man1/heddle-new.1
@@ -48,11 +49,13 @@ same "these files are installed" "$(list "$staged")" "./usr/bin/heddle
 ./usr/share/man/man1/heddle-rm.1
 ./usr/share/man/man1/heddle-run.1
 ./usr/share/man/man1/heddle-send.1
+./usr/share/man/man1/heddle-serve.1
 ./usr/share/man/man1/heddle-set.1
 ./usr/share/man/man1/heddle-show.1
 ./usr/share/man/man1/heddle-store.1
 ./usr/share/man/man1/heddle-test.1
 ./usr/share/man/man1/heddle-timers.1
+./usr/share/man/man1/heddle-token.1
 ./usr/share/man/man1/heddle-value.1
 ./usr/share/man/man1/heddle-watch.1
 ./usr/share/man/man1/heddle-why-not.1
