@@ -13,8 +13,28 @@ struct reader {
     struct engine *engine;
     struct branch *branch;
     uint64_t seq;
+    struct read_at_bounds bounds;
+    uint64_t documents; /* read so far */
     struct err_detail *detail;
 };
+
+/* read-at-3. */
+static enum err count_document(struct reader *reader, struct value id)
+{
+    const uint64_t most = reader->bounds.documents_max;
+    if (most > 0 && reader->documents >= most) {
+        return err_set(reader->detail,
+                       ERR_LIMIT_SIZE,
+                       "the result links to more than %llu documents: read a "
+                       "part of it",
+                       (unsigned long long)most);
+    }
+    reader->documents++;
+    if (reader->bounds.visit != NULL) {
+        reader->bounds.visit(reader->bounds.ctx, id);
+    }
+    return ERR_OK;
+}
 
 static enum err read_document(struct reader *reader,
                               struct value id,
@@ -23,12 +43,16 @@ static enum err read_document(struct reader *reader,
     const struct value scope = value_text_new("space");
     struct document *document = NULL;
     *out = VALUE_NONE;
-    enum err err = document_find(reader->engine,
-                                 reader->branch,
-                                 scope,
-                                 id,
-                                 &document,
-                                 reader->detail);
+    enum err err = count_document(reader, id);
+    if (err != ERR_OK) {
+        return err;
+    }
+    err = document_find(reader->engine,
+                        reader->branch,
+                        scope,
+                        id,
+                        &document,
+                        reader->detail);
     if (err == ERR_OK) {
         err = document_at(reader->engine,
                           document,
@@ -237,11 +261,24 @@ enum err read_at(struct engine *engine,
                  struct value *out,
                  struct err_detail *detail)
 {
+    const struct read_at_bounds none = {0};
+    return read_at_within(engine, piece, path, seq, &none, out, detail);
+}
+
+enum err read_at_within(struct engine *engine,
+                        struct value piece,
+                        struct value path,
+                        uint64_t seq,
+                        const struct read_at_bounds *bounds,
+                        struct value *out,
+                        struct err_detail *detail)
+{
     const struct value main = value_string_new("", 0);
     struct reader reader = {
         .engine = engine,
         .branch = engine_branch(engine, main),
         .seq = seq == ENGINE_HEAD ? engine->seq : seq,
+        .bounds = *bounds,
         .detail = detail,
     };
     struct walk walk = {.id = piece_document_id(piece, VALUE_NONE)};

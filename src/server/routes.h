@@ -53,7 +53,7 @@ struct route_header {
 
 /* All zero is none. */
 struct route_answer {
-    unsigned status;
+    unsigned http_status;
     const char *content_type; /* static; NULL: no body */
     struct route_header headers[ROUTE_HEADERS];
     size_t header_count;
@@ -143,7 +143,9 @@ size_t route_space_waiting(const struct route_space *space);
 struct route_server {
     const char *folder; /* data directory; NULL: in memory */
     struct metrics *metrics;
-    bool is_ready; /* /readyz: it accepts requests and does not drain */
+    bool is_ready;   /* /readyz: it accepts requests and does not drain */
+    uint64_t secret; /* unguessable: a page of the list of spaces says where the
+                        next one begins without naming a space */
 
     /* What the network has counted, for /metrics. */
     void (*count)(void *ctx, struct net_counters *out);
