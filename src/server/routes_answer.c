@@ -106,6 +106,7 @@ static const struct {
     {ERR_LIMIT_ID, 413},
     {ERR_LIMIT_COMMIT, 413},
     {ERR_LIMIT_SCHEMA, 413},
+    {ERR_LIMIT_REACH, 413},
     {ERR_TYPE, 422},
     {ERR_RANGE, 422},
     {ERR_SCHEMA, 422},

@@ -317,7 +317,7 @@ enum err request_read_query(struct route_call *call)
     }
     while (err == ERR_OK && at != NULL && *at != '\0') {
         const size_t length = strcspn(at, "&");
-        err = read_pair(call, (struct text){at, length});
+        err = length > 0 ? read_pair(call, (struct text){at, length}) : ERR_OK;
         at += length + (at[length] == '&');
     }
     return err == ERR_OK ? check_required(call) : err;
