@@ -266,10 +266,7 @@ static enum err check_channel(struct channel *channel,
     const struct server_limits *limits = &channel->space->shard->options.limits;
     channel->capability = channel_capability(channel);
     if (channel->capability < CAPABILITY_READ) {
-        return err_set(detail,
-                       ERR_ACCESS,
-                       "the access document of the space does not permit "
-                       "reading; ask an owner");
+        return err_set(detail, ERR_ACCESS, SHARD_NO_ACCESS);
     }
     if (channel->account->channels > limits->sessions_per_principal) {
         return err_set(detail,
@@ -335,10 +332,7 @@ static enum err admit(struct shard *shard,
         err = shard_space_open(shard, name, may_create, &space, detail);
         if (err == ERR_NOT_FOUND && !may_create) {
             /* Strangers do not learn which spaces exist. */
-            err = err_set(detail,
-                          ERR_ACCESS,
-                          "the access document of the space does not permit "
-                          "reading; ask an owner");
+            err = err_set(detail, ERR_ACCESS, SHARD_NO_ACCESS);
         }
     }
     if (err != ERR_OK) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "server/routes.h"
 #include "value/address.h"
 #include "value/compare.h"
 #include "value/json.h"
@@ -525,37 +526,16 @@ void connections_closed(struct connections *connections, net_id id)
     mem_free(connection, sizeof *connection);
 }
 
-static int hex_digit(char c)
+/* A path that names no space is answered by the first worker. */
+static unsigned worker_of_request(const struct connections *connections,
+                                  const struct net_request *request)
 {
-    static const char digits[] = "0123456789abcdef";
-    const char lower = c >= 'A' && c <= 'F' ? (char)(c - 'A' + 'a') : c;
-    const char *found = lower != '\0' ? strchr(digits, lower) : NULL;
-    return found != NULL ? (int)(found - digits) : -1;
-}
-
-/* The space that a path names: /v1/spaces/NAME/... A name with a character that
- * must be encoded in a path goes to the worker of the decoded name. */
-static unsigned worker_of_path(const struct connections *connections,
-                               const char *path)
-{
-    static const char front[] = "/v1/spaces/";
     struct buf name = {0};
-    if (strncmp(path, front, sizeof front - 1) != 0) {
-        return 0;
+    unsigned worker = 0;
+    if (routes_space(request, &name) == ROUTE_TO_SPACE) {
+        worker =
+            connections_worker_of(connections, buf_text(&name), name.length);
     }
-    for (const char *at = path + sizeof front - 1; *at != '\0' && *at != '/';
-         at++) {
-        const int high = *at == '%' ? hex_digit(at[1]) : -1;
-        const int low = high >= 0 ? hex_digit(at[2]) : -1;
-        if (low >= 0) {
-            buf_append_char(&name, (char)(high * 16 + low));
-            at += 2;
-        } else {
-            buf_append_char(&name, *at);
-        }
-    }
-    const unsigned worker =
-        connections_worker_of(connections, buf_text(&name), name.length);
     buf_release(&name);
     return worker;
 }
@@ -563,7 +543,7 @@ static unsigned worker_of_path(const struct connections *connections,
 void connections_requested(struct connections *connections,
                            struct net_request *request)
 {
-    const unsigned worker = worker_of_path(connections, request->path);
+    const unsigned worker = worker_of_request(connections, request);
     struct item *item = item_new(ITEM_REQUEST, NULL, 0, NULL, 0);
     item->request = request;
     item->id = request->id;

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "server/access.h"
 #include "server/routes_internal.h"
 #include "server/routes_patch.h"
 #include "value/array.h"
@@ -468,6 +469,13 @@ static enum err check_write(struct route_call *call,
                             const struct path *path,
                             struct value body)
 {
+    if (value_is_text(call->names[NAME_FIRST], ACCESS_DOCUMENT_ID) &&
+        !call->context->is_owner) {
+        return err_set(&call->detail,
+                       ERR_ACCESS,
+                       "only an owner of the space changes its access "
+                       "document");
+    }
     if (action != WRITE_DELETE && value_is_absent(body)) {
         return err_set(&call->detail, ERR_SYNTAX, "the body is empty");
     }

@@ -10,6 +10,7 @@
 #include "host/data_dir.h"
 #include "host/system.h"
 #include "server/connection.h"
+#include "server/routes.h"
 #include "server/worker.h"
 
 enum {
@@ -62,6 +63,12 @@ static void on_closed(void *ctx, net_id id, const char *reason)
     connections_closed(&server->connections, id);
 }
 
+static void on_requested(void *ctx, struct net_request *request)
+{
+    struct server *server = ctx;
+    connections_requested(&server->connections, request);
+}
+
 static void on_turned(void *ctx)
 {
     struct server *server = ctx;
@@ -76,6 +83,7 @@ static const struct net_events events = {
     .connected = on_connected,
     .received = on_received,
     .closed = on_closed,
+    .requested = on_requested,
     .turned = on_turned,
 };
 
@@ -101,10 +109,28 @@ static void send_all(void *ctx,
     net_send_all(server->net, messages, count);
 }
 
+static void respond(void *ctx, net_id id, struct route_answer *answer)
+{
+    struct server *server = ctx;
+    route_answer_respond(server->net, id, answer);
+}
+
+static void end(void *ctx, net_id id)
+{
+    struct server *server = ctx;
+    net_end(server->net, id, 1000, "");
+}
+
 static void resume(void *ctx, net_id id)
 {
     struct server *server = ctx;
     net_resume(server->net, id);
+}
+
+static void count(void *ctx, struct net_counters *out)
+{
+    struct server *server = ctx;
+    net_count(server->net, out);
 }
 
 static uint64_t random_bits(void *ctx)
@@ -342,7 +368,10 @@ static enum err start_workers(struct server *server,
         .random = random_bits,
         .wall_ms = wall_ms,
         .send = send_all,
+        .respond = respond,
+        .end = end,
         .resume = resume,
+        .count = count,
         .ctx = server,
     };
     const unsigned workers = workers_of(options);

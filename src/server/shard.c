@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/wake.h"
+#include "server/routes.h"
 #include "server/shard_internal.h"
 
 /* -- Ports --------------------------------------------------------------- */
@@ -167,7 +168,11 @@ static void take_item(struct shard *shard, struct item *item)
         take_closed(shard, item);
         break;
     case ITEM_REQUEST:
+        request_begin(shard, item);
+        break;
     case ITEM_ENDED:
+        request_ended(shard, item->id);
+        break;
     case ITEM_COMMAND:
         break;
     }
@@ -247,6 +252,7 @@ void shard_notice_writes(struct shard *shard)
 static bool is_idle(const struct shard_space *space)
 {
     return list_is_empty(&space->channels) && list_is_empty(&space->hub.idle) &&
+           route_space_waiting(space->routes) == 0 &&
            space->shard->now >= space->used + space->shard->options.idle_ms;
 }
 
@@ -296,6 +302,17 @@ void shard_tick(struct shard *shard, mono_ms now)
          space = find_idle(shard)) {
         shard_space_close(space);
     }
+}
+
+mono_ms shard_next_wake(const struct shard *shard)
+{
+    mono_ms wake = MONO_NEVER;
+    MAP_FOREACH (&shard->spaces, slot) {
+        const struct shard_space *space = slot->item;
+        const mono_ms next = route_space_next_wake(space->routes);
+        wake = next < wake ? next : wake;
+    }
+    return wake;
 }
 
 /* -- Life ---------------------------------------------------------------- */

@@ -40,6 +40,8 @@
 #include "server/limits.h"
 #include "server/metrics.h"
 
+struct route_answer;
+struct route_space;
 struct wake;
 
 enum {
@@ -65,7 +67,10 @@ struct shard_options {
 
     /* Sends text messages; takes the references over. */
     void (*send)(void *ctx, const struct net_outgoing *messages, size_t count);
+    void (*respond)(void *ctx, net_id id, struct route_answer *answer);
+    void (*end)(void *ctx, net_id id);    /* of a stream */
     void (*resume)(void *ctx, net_id id); /* reading, after a pause */
+    void (*count)(void *ctx, struct net_counters *out);
     void *ctx;
 
     struct wake *wake; /* watches the files; NULL: they are polled */
@@ -92,8 +97,9 @@ struct shard_space {
     bool is_written; /* by another process, since the last look */
     mono_ms used;    /* the last time */
     struct access access;
-    bool access_is_stale;      /* a commit to the access document was judged */
-    struct hub_peer *observer; /* of the access document (shard-4) */
+    bool access_is_stale;       /* a commit to the access document was judged */
+    struct hub_peer *observer;  /* of the access document (shard-4) */
+    struct route_space *routes; /* requests that wait */
     struct client_leases leases;
 };
 
@@ -136,6 +142,7 @@ struct shard {
     struct list over; /* channels that end */
     struct path_table paths;
     VEC(struct net_outgoing) outgoing;
+    const struct credential *asking; /* of the request that is handled */
 };
 
 void shard_init(struct shard *shard,
@@ -149,6 +156,9 @@ void shard_turn(struct shard *shard, struct item *items, mono_ms now);
 /* What time brings: sessions and credentials that end, spaces that are idle,
  * requests that waited for too long. */
 void shard_tick(struct shard *shard, mono_ms now);
+
+/* When something is due before the next tick; MONO_NEVER: nothing is. */
+mono_ms shard_next_wake(const struct shard *shard);
 
 /* Commits of other processes, of which options.wake has learnt. */
 void shard_notice_writes(struct shard *shard);

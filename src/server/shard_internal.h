@@ -5,6 +5,11 @@
 
 #include "server/shard.h"
 
+/* For a space that exists and for one that does not: a stranger must not learn
+ * the difference. */
+#define SHARD_NO_ACCESS \
+    "the access document of the space does not permit reading; ask an owner"
+
 /* -- Spaces (shard_space.c) ---------------------------------------------- */
 
 /* The space of that name, opened if it is not open. `create`: it may be
@@ -20,6 +25,11 @@ void shard_space_close(struct shard_space *space);
 
 /* Something is about to be received: its group begins, unless it has begun. */
 void shard_space_touch(struct shard_space *space);
+
+/* The stored access document, new; absent: there is none. */
+MUST_CHECK enum err access_read_document(struct engine *engine,
+                                         struct value *out,
+                                         struct err_detail *detail);
 
 /* What the bearer of a credential may do in the space. */
 enum capability shard_capability(const struct shard_space *space,
@@ -63,5 +73,18 @@ enum capability channel_capability(const struct channel *channel);
 struct buf *port_line(struct shard *shard, struct shard_port *port);
 
 struct proof_clock shard_clock(const struct shard *shard);
+
+/* -- Requests (request.c) ------------------------------------------------ */
+
+/* Takes the request of the item over. */
+void request_begin(struct shard *shard, struct item *item);
+
+/* The connection of a request has ended. */
+void request_ended(struct shard *shard, net_id id);
+
+/* Requests of a space that wait: for a receipt, or for changes. And their end,
+ * because the space is closed. */
+void requests_step(struct shard_space *space);
+void requests_end(struct shard_space *space);
 
 #endif

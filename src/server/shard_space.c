@@ -2,6 +2,7 @@
 
 #include "host/data_dir.h"
 #include "host/wake.h"
+#include "server/routes.h"
 #include "server/shard_internal.h"
 #include "store/engine.h"
 #include "value/compare.h"
@@ -9,16 +10,28 @@
 
 /* -- The access document ------------------------------------------------- */
 
-static void read_access(struct shard_space *space)
+enum err access_read_document(struct engine *engine,
+                              struct value *out,
+                              struct err_detail *detail)
 {
     struct value branch = value_text_new("");
     struct value scope_key = value_text_new("space");
     struct value id = value_text_new(ACCESS_DOCUMENT_ID);
     const struct engine_address address = {branch, scope_key, id};
+    const enum err err =
+        engine_read(engine, &address, ENGINE_HEAD, out, detail);
+    value_unref(branch);
+    value_unref(scope_key);
+    value_unref(id);
+    return err;
+}
+
+static void read_access(struct shard_space *space)
+{
     struct value document = VALUE_NONE;
     struct err_detail detail = {0};
     const enum err err =
-        engine_read(&space->engine, &address, ENGINE_HEAD, &document, &detail);
+        access_read_document(&space->engine, &document, &detail);
     access_release(&space->access);
     space->access = (struct access){0}; /* fail closed */
     if (err == ERR_OK) {
@@ -32,9 +45,6 @@ static void read_access(struct shard_space *space)
     }
     space->access_is_stale = false;
     value_unref(document);
-    value_unref(branch);
-    value_unref(scope_key);
-    value_unref(id);
 }
 
 /* shard-4. The verdict of the author is in its port already. */
@@ -184,6 +194,20 @@ static void begin_hub(struct shard_space *space)
     hub_init(&space->hub, &space->engine, &settings, space->shard->now);
 }
 
+static void begin_routes(struct shard_space *space, const char *name)
+{
+    const struct shard_options *options = &space->shard->options;
+    const struct route_space_options settings = {
+        .engine = &space->engine,
+        .hub = &space->hub,
+        .name = name,
+        .folder = options->folder,
+        .seed = options->random(options->ctx),
+        .metrics = options->metrics,
+    };
+    space->routes = route_space_new(&settings);
+}
+
 /* shard-2: the least recently used space without channels makes room. */
 static bool make_room(struct shard *shard)
 {
@@ -233,6 +257,7 @@ static enum err add_space(struct shard *shard,
     list_init(&space->channels);
     list_node_init(&space->in_touched);
     begin_hub(space);
+    begin_routes(space, buf_text(&text));
     client_leases_init(&space->leases, shard->options.folder);
     observe_access(space);
     buf_release(&text);
@@ -286,6 +311,8 @@ void shard_space_close(struct shard_space *space)
     if (space->watch != WAKE_UNWATCHED) {
         wake_unwatch(shard->options.wake, space->watch);
     }
+    requests_end(space);
+    route_space_free(space->routes);
     hub_detach(space->observer);
     hub_release(&space->hub);
     engine_close(&space->engine);
@@ -321,4 +348,5 @@ void shard_space_settle(struct shard_space *space)
     if (space->access_is_stale) { /* by another process */
         apply_access(space);
     }
+    requests_step(space);
 }

@@ -32,8 +32,11 @@ static void *run(void *ctx)
     while (!atomic_load(&worker->must_stop)) {
         take(worker);
         const mono_ms now = now_ms();
-        if (worker->next_tick > now) {
-            wake_sleep(&worker->wake, worker->next_tick - now);
+        const mono_ms wake = shard_next_wake(&worker->shard);
+        const mono_ms next =
+            wake < worker->next_tick ? wake : worker->next_tick;
+        if (next > now) {
+            wake_sleep(&worker->wake, next - now);
         }
         (void)wake_take_interrupt(&worker->wake);
     }
