@@ -103,7 +103,7 @@ void net_stop_listening(struct net *net)
 
 /* -- On the I/O thread --------------------------------------------------- */
 
-static void flush_later(struct net_connection *connection)
+void net_connection_flush(struct net_connection *connection)
 {
     if (!connection->is_flushing) {
         connection->is_flushing = true;
@@ -126,7 +126,7 @@ static void flush(struct net *net)
             } else if (net_socket_write(connection) != 0) {
                 net_connection_kill(connection);
             }
-        } else if (net_http_write(connection) != 0) {
+        } else if (net_http_flush(connection) != 0) {
             net_connection_kill(connection);
         }
     }
@@ -152,7 +152,7 @@ static void end(struct net_connection *connection,
     connection->is_ending = true;
     connection->end_code = (uint16_t)code;
     if (takes_output(connection)) {
-        flush_later(connection);
+        net_connection_flush(connection);
     } else {
         net_connection_kill(connection);
     }
@@ -168,13 +168,13 @@ static void run_on_connection(struct net_connection *connection,
                                  command->message.head,
                                  command->message.body);
             command->message = (struct net_message){NULL, NULL};
-            flush_later(connection);
+            net_connection_flush(connection);
         }
         break;
     case NET_COMMAND_RESPOND:
         if (connection->state == NET_STATE_REQUESTED) {
             net_http_respond(connection, command->answer);
-            flush_later(connection);
+            net_connection_flush(connection);
         }
         break;
     case NET_COMMAND_RESUME:

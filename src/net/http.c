@@ -4,10 +4,7 @@
  *               end of its answer, and has an id of its own from the moment at
  *               which the request is handed over.
  *   net-http-2  Nothing is read from a connection between the two, so that a
- *               pipelined request waits in the kernel. libwebsockets does not
- *               write to a connection that it does not read from: an answer
- *               that the kernel does not take at once lets it read again, and a
- *               request that arrives in this time ends the connection. */
+ *               pipelined request waits in the kernel. */
 
 #include <stdio.h>
 #include <string.h>
@@ -254,7 +251,17 @@ int net_http_body(struct net_connection *connection,
 
 int net_http_body_complete(struct net_connection *connection)
 {
-    if (connection->state != NET_STATE_BODY || connection->exchange == NULL) {
+    struct net_exchange *exchange = connection->exchange;
+    if (exchange == NULL) {
+        return 0;
+    }
+    /* libwebsockets says it again, and without end, when bytes follow a body
+     * that it has kept: they are not a request that could wait. */
+    if (exchange->is_complete) {
+        return -1;
+    }
+    exchange->is_complete = true;
+    if (connection->state != NET_STATE_BODY) {
         return 0;
     }
     return hand_over(connection);
@@ -406,8 +413,6 @@ void net_http_respond(struct net_connection *connection,
     if (body != NULL) {
         net_connection_queue(connection, body, NULL);
     }
-    /* The end of the peer is noticed by reading. */
-    lws_rx_flow_control(connection->wsi, 1);
 }
 
 /* -- Writing ------------------------------------------------------------- */
@@ -458,6 +463,7 @@ static int write_part(struct net_connection *connection, size_t length)
 static int finish(struct net_connection *connection)
 {
     const bool keeps = connection->exchange->keeps_alive;
+    net_unwatch(connection);
     net_counter_add(&connection->net->counters.sent_messages, 1);
     net_connection_blame(connection, "ended by this side");
     net_connection_closed(connection);
@@ -508,9 +514,40 @@ int net_http_write(struct net_connection *connection)
         return -1;
     }
     if (connection->queue_count > 0 || lws_partial_buffered(wsi)) {
-        lws_rx_flow_control(wsi, 1);
-        lws_callback_on_writable(wsi);
+        lws_rx_flow_control(wsi, 0);
+        net_watch(connection, true);
         return 0;
     }
-    return connection->state == NET_STATE_ANSWERING ? finish(connection) : 0;
+    if (connection->state == NET_STATE_ANSWERING) {
+        return finish(connection);
+    }
+    net_watch(connection, false);
+    return 0;
+}
+
+/* What libwebsockets has kept of the last part goes first; it writes only to
+ * connections from which it reads. */
+static bool flush_kept(struct net *net, net_id id, struct lws *wsi)
+{
+    struct lws_pollfd ready = {
+        .fd = lws_get_socket_fd(wsi),
+        .events = LWS_POLLOUT,
+        .revents = LWS_POLLOUT,
+    };
+    lws_rx_flow_control(wsi, 1);
+    if (lws_service_fd(net->context, &ready) < 0 ||
+        net_connection_find(net, id) == NULL) {
+        return false;
+    }
+    lws_rx_flow_control(wsi, 0);
+    return true;
+}
+
+int net_http_flush(struct net_connection *connection)
+{
+    if (lws_partial_buffered(connection->wsi) &&
+        !flush_kept(connection->net, connection->id, connection->wsi)) {
+        return 0; /* it is gone, or answered */
+    }
+    return net_http_write(connection);
 }

@@ -271,7 +271,8 @@ static enum err begin(struct net *net, struct err_detail *detail)
         info.ssl_private_key_filepath = options->private_key;
     }
     net->listening = lws_create_vhost(net->context, &info);
-    if (net->listening == NULL || !net_listen_begin(net, listener)) {
+    if (net->listening == NULL || !net_watch_begin(net) ||
+        !net_listen_begin(net, listener)) {
         return err_set(detail, ERR_IO, "cannot start libwebsockets");
     }
     return ERR_OK;
@@ -421,8 +422,13 @@ enum err net_open(const struct net_options *options,
         .name = "listen",
         .callback = net_listen_callback,
     };
+    net->protocols[2] = (struct lws_protocols){
+        .name = "watch",
+        .callback = net_watch_callback,
+    };
     net->part = mem_alloc(LWS_PRE + NET_PART_SIZE);
     net->spare_fd = -1;
+    net->watch_fd = -1;
     list_init(&net->connections);
     atomic_init(&net->next_id, 1);
     (void)pthread_mutex_init(&net->lock, NULL);

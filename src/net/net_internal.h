@@ -70,6 +70,7 @@ struct net_exchange {
     struct net_request *request; /* until it is handed over */
     struct buf body;
     size_t body_expected;
+    bool is_complete; /* the body */
     bool keeps_alive;
     bool is_head; /* the answer has no body */
     bool is_chunked;
@@ -112,6 +113,7 @@ struct net_connection {
     bool is_pinged : 1; /* since it was seen last */
     bool is_compressed : 1;
     bool is_flushing : 1; /* in net->flushing */
+    bool is_watched : 1;  /* in net->watch_fd */
 };
 
 enum net_command_kind {
@@ -147,9 +149,10 @@ struct net {
     struct lws_context *context;
     struct lws_vhost *listening;  /* NULL: none */
     struct lws_vhost *dialing[2]; /* without and with TLS; made when needed */
-    struct lws_protocols protocols[3];
+    struct lws_protocols protocols[4];
     struct lws *listener; /* NULL: it does not listen, or no longer */
     int spare_fd;         /* so that a connection too many can be refused */
+    int watch_fd;
     struct net_address *admitted; /* of the socket that is being adopted */
     struct ssl_ctx_st *server_tls;
     uint16_t port;
@@ -228,6 +231,9 @@ void net_commands_push(struct net *net,
 
 /* Does what was asked for; on the I/O thread. */
 void net_commands_run(struct net *net);
+
+/* Writes what is queued to the connection, at the end of the turn. */
+void net_connection_flush(struct net_connection *connection);
 
 /* Frees commands that were not done. */
 void net_commands_drop(struct net *net);
@@ -336,7 +342,24 @@ int net_http_body_complete(struct net_connection *connection);
 void net_http_respond(struct net_connection *connection,
                       struct net_answer *answer);
 int net_http_write(struct net_connection *connection);
+
+/* The same, after what libwebsockets has kept of the last part. */
+int net_http_flush(struct net_connection *connection);
 void net_exchange_free(struct net_exchange *exchange);
+
+/* -- watch.c ------------------------------------------------------------- */
+
+bool net_watch_begin(struct net *net);
+
+/* Calls net_http_flush once, when the socket takes output (if it is blocked);
+ * and ends a stream whose peer has left. */
+void net_watch(struct net_connection *connection, bool is_blocked);
+void net_unwatch(struct net_connection *connection);
+int net_watch_callback(struct lws *wsi,
+                       enum lws_callback_reasons reason,
+                       void *user,
+                       void *in,
+                       size_t length);
 
 /* -- headers.c ----------------------------------------------------------- */
 

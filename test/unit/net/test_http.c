@@ -191,6 +191,77 @@ TEST(a_post_or_delete_without_and_with_a_body_is_handed_over)
     end();
 }
 
+TEST(pipelined_requests_are_answered_in_order)
+{
+    net_kit_init(&server, "127.0.0.1");
+    if (begin()) {
+        EXPECT(net_raw_print(fd,
+                             "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"
+                             "GET /2 HTTP/1.1\r\nHost: a\r\n\r\n"
+                             "GET /3 HTTP/1.1\r\nHost: a\r\n\r\n"));
+        for (unsigned i = 1; i <= 3; i++) {
+            char path[8];
+            (void)snprintf(path, sizeof path, "/%u", i);
+            const struct net_kit_event *event =
+                net_kit_next(&server, NET_KIT_REQUESTED);
+            if (event == NULL || !EXPECT_TEXT(event->request->path, path)) {
+                break;
+            }
+            respond(event->request, 200, path);
+            (void)read_answer(path);
+        }
+    }
+    end();
+}
+
+TEST(a_request_behind_a_body_waits_for_the_answer)
+{
+    net_kit_init(&server, "127.0.0.1");
+    if (begin()) {
+        EXPECT(net_raw_print(fd,
+                             "POST /2 HTTP/1.1\r\nHost: a\r\n"
+                             "Content-Length: 3\r\n\r\nabc"
+                             "GET /3 HTTP/1.1\r\nHost: a\r\n\r\n"));
+        const struct net_kit_event *event =
+            net_kit_next(&server, NET_KIT_REQUESTED);
+        if (event != NULL) {
+            EXPECT_TEXT(event->request->body, "abc");
+            respond(event->request, 200, "late");
+            EXPECT(net_raw_read(fd, &answer, "late"));
+        }
+        event = net_kit_next(&server, NET_KIT_REQUESTED);
+        EXPECT(event != NULL && strcmp(event->request->path, "/3") == 0);
+    }
+    end();
+}
+
+/* libwebsockets cannot do better; it must not spin, either. */
+TEST(bytes_behind_a_pipelined_body_end_the_connection)
+{
+    net_kit_init(&server, "127.0.0.1");
+    if (begin()) {
+        EXPECT(net_raw_print(fd,
+                             "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"
+                             "POST /2 HTTP/1.1\r\nHost: a\r\n"
+                             "Content-Length: 3\r\n\r\nabc"
+                             "GET /3 HTTP/1.1\r\nHost: a\r\n\r\n"));
+        const struct net_kit_event *event =
+            net_kit_next(&server, NET_KIT_REQUESTED);
+        if (event != NULL) {
+            respond(event->request, 200, "first");
+            EXPECT(net_raw_read(fd, &answer, "first"));
+            (void)net_kit_next(&server, NET_KIT_REQUESTED);
+            EXPECT(net_raw_read(fd, &answer, NULL));
+        }
+        (void)close(fd);
+        fd = net_raw_connect(&server);
+        const struct net_request *got =
+            request("GET /b HTTP/1.1\r\nHost: a\r\n\r\n");
+        EXPECT(got != NULL);
+    }
+    end();
+}
+
 TEST(a_large_body_and_a_large_answer_arrive_whole)
 {
     enum {
@@ -362,6 +433,30 @@ TEST(a_stream_goes_on_until_its_end)
         if (got != NULL) {
             respond(got, 200, "again");
             EXPECT_CONTAINS(read_answer("again"), "HTTP/1.1 200 OK");
+        }
+    }
+    end();
+}
+
+TEST(a_stream_whose_reader_leaves_is_closed)
+{
+    net_kit_init(&server, "127.0.0.1");
+    if (begin()) {
+        const struct net_request *got = request("GET /watch HTTP/1.0\r\n\r\n");
+        if (got != NULL) {
+            const net_id id = got->id;
+            net_respond(
+                server.net,
+                id,
+                &(struct net_response){.status = 200, .is_stream = true});
+            net_kit_send(&server, id, "data: 1\n\n");
+            EXPECT_CONTAINS(read_answer("1\n\n"),
+                            "connection: close\r\n\r\ndata: 1\n\n");
+            (void)close(fd);
+            const struct net_kit_event *event =
+                net_kit_next(&server, NET_KIT_CLOSED);
+            EXPECT(event != NULL && event->id == id);
+            fd = net_raw_connect(&server);
         }
     }
     end();
