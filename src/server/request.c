@@ -181,6 +181,10 @@ void request_begin(struct shard *shard, struct item *item)
     if (err == ERR_OK) {
         err = find_space(shard, request, &credential, &space, &detail);
     }
+    if (err == ERR_OK && space != NULL &&
+        shard_capability(space, &credential) < CAPABILITY_READ) {
+        err = err_set(&detail, ERR_ACCESS, SHARD_NO_ACCESS);
+    }
     if (err == ERR_OK) {
         handle(shard, request, space, &credential, &answer);
     } else {
