@@ -2,6 +2,7 @@
 
 #include "host/fanout.h"
 
+#include "host/selectors.h"
 #include "store/observations.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -136,6 +137,10 @@ static void mark_revision(struct hub *hub,
     LIST_FOREACH (&document->watches, node) {
         struct hub_watch *watch =
             CONTAINER_OF(node, struct hub_watch, in_document);
+        if (UNLIKELY(watch->reached > 0)) {
+            selectors_changed(watch->session, &watch->target);
+            owe(watch->session);
+        }
         if (watch->session != author || watch->unloaded) {
             mark_dirty(watch);
         } else if (!list_node_is_linked(&watch->in_dirty)) {
@@ -183,6 +188,7 @@ void fanout_watch(struct hub_session *session,
 {
     struct hub_watch *watch = take_watch(session, target);
     if (watch != NULL) {
+        watch->asked = true;
         watch->unloaded = false;
         if (watch->document->seq < seq) {
             watch->document->seq = seq;
@@ -196,6 +202,7 @@ void fanout_follow(struct hub_session *session,
 {
     struct hub_watch *watch = take_watch(session, target);
     if (watch != NULL) {
+        watch->asked = true;
         watch->unloaded = true;
         watch->known = known;
         session->hub->counters.follows++;
@@ -256,16 +263,71 @@ static void end_watch(struct hub_watch *watch)
     mem_free(watch, sizeof *watch);
 }
 
+static void drop_watch(struct hub_watch *watch)
+{
+    (void)map_remove(&watch->session->watch_by_document,
+                     hash_pointer(watch->document),
+                     is_watch_of,
+                     watch->document);
+    end_watch(watch);
+}
+
 void fanout_unwatch(struct hub_session *session, const struct target *target)
 {
     struct hub_watch *watch = watch_of(session, target);
-    if (watch != NULL) {
-        (void)map_remove(&session->watch_by_document,
-                         hash_pointer(watch->document),
-                         is_watch_of,
-                         watch->document);
-        end_watch(watch);
+    if (watch != NULL && watch->reached > 0) {
+        watch->asked = false;
+        watch->since = session->told;
+        mark_dirty(watch);
+    } else if (watch != NULL) {
+        drop_watch(watch);
     }
+}
+
+bool fanout_reach(struct hub_session *session,
+                  const struct target *target,
+                  uint64_t seq)
+{
+    struct hub_watch *watch = watch_of(session, target);
+    const bool watched = watch != NULL;
+    if (!watched) {
+        watch = take_watch(session, target);
+    }
+    if (watch == NULL) {
+        return true; /* never written: it is told so */
+    }
+    watch->reached++;
+    if (watch->document->seq < seq) {
+        watch->document->seq = seq;
+    }
+    if (watched &&
+        (!watch->unloaded || list_node_is_linked(&watch->in_dirty))) {
+        return false;
+    }
+    watch->unloaded = false;
+    watch->since = session->told;
+    return true;
+}
+
+bool fanout_unreach(struct hub_session *session, const struct target *target)
+{
+    struct hub_watch *watch = watch_of(session, target);
+    if (watch == NULL) {
+        return true;
+    }
+    CHECK(watch->reached > 0);
+    watch->reached--;
+    const bool over = watch->reached == 0 && !watch->asked;
+    if (over) {
+        drop_watch(watch);
+    }
+    return over;
+}
+
+bool fanout_watches(const struct hub_session *session,
+                    const struct target *target)
+{
+    return watch_of(session, target) != NULL;
 }
 
 void fanout_unwatch_all(struct hub_session *session)
@@ -301,8 +363,9 @@ void fanout_resume(struct hub_session *session, uint64_t seen)
             mark_dirty(watch);
         }
     }
+    selectors_resume(session, seen);
     session->marker_owed = session->caught_up > 0;
-    if (session->marker_owed) {
+    if (session->marker_owed || selectors_owe(session)) {
         owe(session);
     }
 }
@@ -435,7 +498,7 @@ void fanout_observed(struct hub_session *session,
     }
 }
 
-static void mark_again(struct hub_session *session, const struct target *target)
+void fanout_mark(struct hub_session *session, const struct target *target)
 {
     struct hub_watch *watch = watch_of(session, target);
     if (watch != NULL) {
@@ -448,11 +511,11 @@ void fanout_conflicted(struct hub_session *session, const struct commit *commit)
     for (size_t i = 0; i < commit->reads.count; i++) {
         /* What was read on another branch is not watched here. */
         if (value_is_absent(commit->reads.at[i].branch)) {
-            mark_again(session, &commit->reads.at[i].target);
+            fanout_mark(session, &commit->reads.at[i].target);
         }
     }
     for (size_t i = 0; i < commit->ops.count; i++) {
-        mark_again(session, &commit->ops.at[i].target);
+        fanout_mark(session, &commit->ops.at[i].target);
     }
 }
 
@@ -660,6 +723,7 @@ static void settle(struct hub_session *session, struct message *message)
     LIST_FOREACH (&session->dirty, node) {
         settle_watch(CONTAINER_OF(node, struct hub_watch, in_dirty));
     }
+    selectors_told(session);
     session->told = message->to_seq;
     session->marker_owed = false;
     list_remove(&session->in_owing);
@@ -667,11 +731,52 @@ static void settle(struct hub_session *session, struct message *message)
     hub->counters.upserts += message->upserts.count;
 }
 
+static bool owes_nothing(const struct hub_session *session)
+{
+    return list_is_empty(&session->dirty) && !session->marker_owed &&
+           session->observations.count == 0 && !selectors_owe(session);
+}
+
+/* The dirty documents that the session asked for by name, or the others. */
+static enum err add_dirty(struct hub_session *session,
+                          bool asked,
+                          struct message *message,
+                          struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    LIST_FOREACH (&session->dirty, node) {
+        struct hub_watch *watch =
+            CONTAINER_OF(node, struct hub_watch, in_dirty);
+        if (err == ERR_OK && watch->asked == asked) {
+            err = add_upsert(watch, message, detail);
+            message->reached += asked ? 0 : 1;
+        }
+    }
+    return err;
+}
+
+/* What the session is owed, as it is now. */
+static enum err add_owed(struct hub_session *session,
+                         struct message *message,
+                         struct err_detail *detail)
+{
+    enum err err = selectors_update(session, detail);
+    if (err == ERR_OK) {
+        err = add_dirty(session, true, message, detail);
+    }
+    if (err == ERR_OK) {
+        err = add_dirty(session, false, message, detail);
+    }
+    if (err == ERR_OK) {
+        selectors_tell(session, message);
+    }
+    return err;
+}
+
 static void flush_session(struct hub_session *session)
 {
     struct hub *hub = session->hub;
-    if (list_is_empty(&session->dirty) && !session->marker_owed &&
-        session->observations.count == 0) {
+    if (owes_nothing(session)) {
         list_remove(&session->in_owing); /* what it was owed came otherwise */
         return;
     }
@@ -682,15 +787,10 @@ static void flush_session(struct hub_session *session)
         .caught_up = session->marker_owed ? session->caught_up : 0,
     };
     struct err_detail detail = {0};
-    enum err err = ERR_OK;
-    LIST_FOREACH (&session->dirty, node) {
-        struct hub_watch *watch =
-            CONTAINER_OF(node, struct hub_watch, in_dirty);
-        if (err == ERR_OK) {
-            err = add_upsert(watch, &message, &detail);
-        }
-    }
-    if (err == ERR_OK) {
+    const enum err err = add_owed(session, &message, &detail);
+    if (err == ERR_OK && owes_nothing(session)) {
+        list_remove(&session->in_owing); /* the reach is as it was */
+    } else if (err == ERR_OK) {
         settle(session, &message);
         hub_queue(session->peer, &message);
     } else {
@@ -720,7 +820,7 @@ static bool needs_state(const struct hub *hub)
     LIST_FOREACH (&hub->owing, node) {
         const struct hub_session *session =
             CONTAINER_OF(node, struct hub_session, in_owing);
-        if (!list_is_empty(&session->dirty)) {
+        if (!list_is_empty(&session->dirty) || selectors_owe(session)) {
             return true;
         }
     }

@@ -20,6 +20,8 @@
 
 #include "host/hub.h"
 
+struct selectors;
+
 enum {
     SCOPE_COUNT = SCOPE_SESSION + 1
 };
@@ -50,6 +52,8 @@ struct hub_watch {
     uint64_t known; /* up to which the session knew it without holding it; 0:
                        it did not */
     bool unloaded;  /* and it was told nothing else since */
+    bool asked;     /* by name; */
+    uint32_t reached; /* and by how many graphs of selectors; one of them */
 };
 
 struct hub_session {
@@ -71,7 +75,8 @@ struct hub_session {
     struct list dirty;
     struct list_node in_listening; /* wants observations of other sessions */
     VEC(struct told_observation) observations; /* for its next sync */
-    uint64_t told;      /* its syncs have reached this seq (hub-2) */
+    struct selectors *selectors; /* host/selectors.h; NULL: it has none */
+    uint64_t told;               /* its syncs have reached this seq (hub-2) */
     uint64_t caught_up; /* the highest local seq that has its verdict */
     bool marker_owed;
 };
@@ -111,8 +116,23 @@ MUST_CHECK enum err fanout_add_before(const struct hub_session *session,
                                       struct upsert *upsert,
                                       struct err_detail *detail);
 
-/* The session no longer watches the document; harmless if it never did. */
+/* The session no longer watches the document by name; harmless if it never did.
+ * If selectors reach it, it is sent again: the session has dropped it. */
 void fanout_unwatch(struct hub_session *session, const struct target *target);
+
+/* A graph of selectors reaches the document, whose last revision is at `seq`.
+ * True: the session does not hold it. */
+bool fanout_reach(struct hub_session *session,
+                  const struct target *target,
+                  uint64_t seq);
+
+/* It does not any more. True: the session no longer watches the document. */
+bool fanout_unreach(struct hub_session *session, const struct target *target);
+
+/* The next sync has the document, if the session watches it. */
+void fanout_mark(struct hub_session *session, const struct target *target);
+bool fanout_watches(const struct hub_session *session,
+                    const struct target *target);
 
 /* Forgets all watches. */
 void fanout_unwatch_all(struct hub_session *session);

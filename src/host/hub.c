@@ -3,6 +3,7 @@
 #include "host/hub.h"
 
 #include "host/fanout.h"
+#include "host/selectors.h"
 #include "store/observations.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -119,6 +120,7 @@ static struct hub_session *new_session(struct hub *hub,
 static void free_session(struct hub_session *session)
 {
     CHECK(session->peer == NULL);
+    selectors_free(session);
     fanout_unwatch_all(session);
     fanout_listen(session, false);
     vec_release(&session->observations);
@@ -297,10 +299,11 @@ static void open_session(struct hub_peer *peer,
         return;
     }
     if (session != NULL &&
-        (!session->heard_of || !key_equal(session->branch, branch))) {
-        /* Another view of the space; or the client does not know that this
-         * session is new, and would take it for the former one, with its
-         * watches. */
+        (!session->heard_of || !key_equal(session->branch, branch) ||
+         !selectors_can_resume(session))) {
+        /* Another view of the space; or too much is not acknowledged; or the
+         * client does not know that this session is new, and would take it for
+         * the former one, with its watches. */
         if (session->peer != NULL) {
             revoke_peer(session->peer, "taken-over");
         }
@@ -415,6 +418,19 @@ static enum err read_targets(struct hub_session *session,
     return err == ERR_OK ? follow_targets(session, watch, answer, detail) : err;
 }
 
+/* The answer to a watch, or to an unwatch of selectors. */
+static void queue_answer(struct hub_session *session, struct message *answer)
+{
+    session->hub->counters.answers += answer->upserts.count;
+    answer->from_seq = session->told;
+    if (list_is_empty(&session->dirty) && !session->marker_owed &&
+        !selectors_owe(session)) {
+        session->told = session->hub->seq; /* nothing else is to be told */
+    }
+    answer->to_seq = session->told;
+    hub_queue(session->peer, answer);
+}
+
 static void answer_watch(struct hub_session *session,
                          const struct message *watch,
                          struct message *answer)
@@ -433,13 +449,32 @@ static void answer_watch(struct hub_session *session,
             fanout_told(session, &watch->targets.at[i]);
         }
     }
-    session->hub->counters.answers += answer->upserts.count;
-    answer->from_seq = session->told;
-    if (list_is_empty(&session->dirty) && !session->marker_owed) {
-        session->told = session->hub->seq; /* nothing else is to be told */
+    if (watch->selectors.count > 0) {
+        selectors_take(session, answer);
     }
-    answer->to_seq = session->told;
-    hub_queue(session->peer, answer);
+    queue_answer(session, answer);
+}
+
+/* The documents that a watch asks for. Nothing is watched yet if it is
+ * refused. */
+static enum err read_watch(struct hub_session *session,
+                           const struct message *watch,
+                           struct message *answer,
+                           struct err_detail *detail)
+{
+    struct selector_refusal refusal;
+    enum err err = selectors_install(session, watch, &refusal, detail);
+    if (err == ERR_OK && !value_is_absent(refusal.id)) {
+        vec_push(&answer->refused, refusal);
+        return ERR_OK;
+    }
+    if (err == ERR_OK) {
+        err = read_targets(session, watch, answer, detail);
+        if (err != ERR_OK) {
+            selectors_cancel(session, watch);
+        }
+    }
+    return err;
 }
 
 static void receive_watch(struct hub_peer *peer, const struct message *message)
@@ -452,11 +487,13 @@ static void receive_watch(struct hub_peer *peer, const struct message *message)
         err = fanout_feed(hub, hub->engine->seq, &detail);
         if (err == ERR_OK) {
             hub->changes = hub->engine->changes;
-            err = read_targets(peer->session, message, &answer, &detail);
+            err = read_watch(peer->session, message, &answer, &detail);
         }
         engine_read_end(hub->engine);
     }
-    if (err == ERR_OK) {
+    if (err == ERR_OK && answer.refused.count > 0) {
+        queue_answer(peer->session, &answer);
+    } else if (err == ERR_OK) {
         hub_worked(hub, HUB_READING);
         hub_worked(hub, HUB_WATCHING);
         answer_watch(peer->session, message, &answer);
@@ -464,6 +501,43 @@ static void receive_watch(struct hub_peer *peer, const struct message *message)
         hub_fault(hub, HUB_WATCHING, "documents could not be read", &detail);
         message_release(&answer);
         hub_break_peer(peer);
+    }
+}
+
+/* What only the selectors watched is named in the answer; if the reach cannot
+ * be updated now, in a later sync. */
+static void unwatch_selectors(struct hub_session *session,
+                              const struct message *message)
+{
+    struct hub *hub = session->hub;
+    struct message answer = {.kind = MESSAGE_SYNC, .pull = true};
+    struct err_detail detail = {0};
+    selectors_remove(session, message);
+    enum err err = engine_read_begin(hub->engine, &detail);
+    if (err == ERR_OK) {
+        err = fanout_feed(hub, hub->engine->seq, &detail);
+        if (err == ERR_OK) {
+            hub->changes = hub->engine->changes;
+            err = selectors_update(session, &detail);
+        }
+        engine_read_end(hub->engine);
+    }
+    if (err != ERR_OK) {
+        hub_fault(hub, HUB_READING, "a reach was not updated", &detail);
+    }
+    selectors_tell(session, &answer);
+    selectors_told(session);
+    queue_answer(session, &answer);
+}
+
+static void receive_unwatch(struct hub_session *session,
+                            const struct message *message)
+{
+    VEC_FOREACH (&message->targets, target) {
+        fanout_unwatch(session, target);
+    }
+    if (message->selectors.count > 0) {
+        unwatch_selectors(session, message);
     }
 }
 
@@ -546,15 +620,15 @@ static void handle(struct hub_peer *peer, struct message *message)
         break;
     case MESSAGE_UNWATCH:
         if (is_open) {
-            VEC_FOREACH (&message->targets, target) {
-                fanout_unwatch(peer->session, target);
-            }
+            receive_unwatch(peer->session, message);
             return;
         }
         break;
     case MESSAGE_ACK:
         if (is_open) {
-            return; /* a resume says what was seen; nothing is kept for it */
+            /* A resume says what was seen; only this is kept for it. */
+            selectors_acked(peer->session, message->seen_seq);
+            return;
         }
         break;
     case MESSAGE_OPENED:

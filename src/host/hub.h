@@ -22,6 +22,8 @@
  *   hub-6  A kept observation is sent to the other sessions on its branch that
  *          asked for observations, with the first sync that covers its seq;
  *          also if another hub on the same file, in any process, received it.
+ *   hub-7  A session with selectors (host/selectors.h) also watches what they
+ *          reach, and is told with each sync what came and what left.
  *
  * A send may call back into the hub, and so may the host meanwhile. So messages
  * wait in the outbox until the hub's own state is consistent, and are sent in
@@ -66,7 +68,9 @@ struct hub_options {
                        otherwise when hub_flush is called */
     uint64_t seed;  /* for the names of sessions that have none: unguessable,
                        and never used twice */
-    mono_ms poll;   /* hub_set_poll; default HUB_POLL_MS */
+    struct value space; /* string: the name of the space, so that selectors
+                           follow links that name it; or absent. Borrowed */
+    mono_ms poll;       /* hub_set_poll; default HUB_POLL_MS */
     const struct log *log;
     uint64_t (*wall_ms)(void *ctx); /* for people; NULL: always 0 */
 
@@ -173,6 +177,8 @@ struct hub {
         uint64_t upserts;      /* in them */
         uint64_t echoes;       /* own commits that needed none */
         uint64_t answers;      /* documents, to sessions that asked */
+        uint64_t reach_reads;  /* documents, read to follow their links or
+                                  because a selector reaches them */
         uint64_t follows;      /* documents that were not to be sent */
         uint64_t observations; /* sent, counted per session */
         uint64_t feeds;        /* queries for landed commits */

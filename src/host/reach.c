@@ -553,6 +553,20 @@ static void read_again(struct reach *reach)
     }
 }
 
+/* What is new is for its owner. */
+static enum err read_new(struct reach *reach, struct err_detail *detail)
+{
+    enum err err = ERR_OK;
+    LIST_FOREACH (&reach->touched, item) {
+        struct reach_document *document =
+            CONTAINER_OF(item, struct reach_document, in_touched);
+        if (err == ERR_OK && document->live > 0 && !document->held) {
+            err = read_document(reach, document, detail);
+        }
+    }
+    return err;
+}
+
 static enum err settle(struct reach *reach,
                        size_t most,
                        struct err_detail *detail)
@@ -564,6 +578,9 @@ static enum err settle(struct reach *reach,
             uncover(reach);
         }
     } while (err == ERR_OK && !bucket_queue_is_empty(&reach->queue));
+    if (err == ERR_OK) {
+        err = read_new(reach, detail);
+    }
     if (err == ERR_OK) {
         free_lost(reach);
     } else {
@@ -579,10 +596,11 @@ enum err reach_update(struct reach *reach, struct err_detail *detail)
     return err == ERR_OK ? check_size(reach, reach->most, detail) : err;
 }
 
-/* Undoes reach_add: nothing is read. Nodes that wait for it keep waiting. */
-static void undo(struct reach *reach, struct reach_node *root)
+/* Nodes that wait to be searched keep waiting. */
+void reach_cancel(struct reach *reach, struct reach_node *root)
 {
     VEC(struct reach_node *) waiting = {0};
+    read_again(reach);
     reach_remove(reach, root);
     struct bucket_item *item;
     while ((item = bucket_queue_pop(&reach->queue)) != NULL) {
@@ -622,7 +640,7 @@ enum err reach_add(struct reach *reach,
         return ERR_OK;
     }
     *out = NULL;
-    undo(reach, node);
+    reach_cancel(reach, node);
     return err;
 }
 
@@ -657,6 +675,11 @@ bool reach_is_pending(const struct reach *reach)
            !list_is_empty(&reach->lost) || !list_is_empty(&reach->touched);
 }
 
+bool reach_is_settled(const struct reach *reach)
+{
+    return bucket_queue_is_empty(&reach->queue) && list_is_empty(&reach->lost);
+}
+
 bool reach_holds(const struct reach *reach, const struct target *target)
 {
     const struct reach_document *document = find_document(reach, target);
@@ -665,7 +688,7 @@ bool reach_holds(const struct reach *reach, const struct target *target)
 
 void reach_take(struct reach *reach, reach_take_fn *take, void *ctx)
 {
-    CHECK(bucket_queue_is_empty(&reach->queue));
+    CHECK(reach_is_settled(reach));
     LIST_FOREACH (&reach->touched, item) {
         struct reach_document *document =
             CONTAINER_OF(item, struct reach_document, in_touched);

@@ -21,7 +21,8 @@
  *            *covered* by it: it leads to nothing else, and needs no edges of
  *            its own. When the covering node is lost, it gets them.
  *   reach-5  A document is read at most once per update, and only if it is new
- *            or has changed (the counters tell).
+ *            or has changed (the counters tell). A new one is always read: its
+ *            owner needs it.
  *   reach-6  An error leaves the graph as it was, or unfinished: the next
  *            update continues. Documents that the owner does not hold yet are
  *            read again then, because it has not followed their changes.
@@ -105,12 +106,17 @@ MUST_CHECK enum err reach_add(struct reach *reach,
  * update. */
 void reach_remove(struct reach *reach, struct reach_node *root);
 
+/* Undoes reach_add, whose result was not taken; reads nothing. */
+void reach_cancel(struct reach *reach, struct reach_node *root);
+
 /* A document has changed; harmless if it is not reached. Takes effect with the
  * next update. */
 void reach_changed(struct reach *reach, const struct target *target);
 
-/* Whether an update has something to do. */
+/* Whether an update, or reach_take, has something to do; whether an update has
+ * not. */
 bool reach_is_pending(const struct reach *reach);
+bool reach_is_settled(const struct reach *reach);
 
 /* reach-1. LIMIT_REACH: there are more documents than `most`; the caller ends a
  * selector and tries again. */

@@ -33,6 +33,29 @@ static void put_document(struct buf *to, struct value document)
     buf_release(&json);
 }
 
+static void put_target(struct buf *to, const struct target *target)
+{
+    put_text(to, target->id);
+    if (target->scope != SCOPE_SPACE) {
+        buf_printf(to, "~%s", scope_name(target->scope));
+    }
+}
+
+/* What concerns selectors only. */
+static void put_left(struct buf *to, const struct message *message)
+{
+    for (size_t i = 0; i < message->targets.count; i++) {
+        buf_append_text(to, " -");
+        put_target(to, &message->targets.at[i]);
+    }
+    for (size_t i = 0; i < message->refused.count; i++) {
+        buf_append_text(to, " !");
+        put_text(to, message->refused.at[i].id);
+        buf_printf(to, "=%s", err_name(message->refused.at[i].detail.err));
+        EXPECT(message->refused.at[i].detail.text[0] != '\0');
+    }
+}
+
 static void put_sync(struct buf *to, const struct message *message)
 {
     buf_printf(to,
@@ -47,11 +70,9 @@ static void put_sync(struct buf *to, const struct message *message)
     }
     for (size_t i = 0; i < message->upserts.count; i++) {
         const struct upsert *upsert = &message->upserts.at[i];
-        buf_append_char(to, ' ');
-        put_text(to, upsert->target.id);
-        if (upsert->target.scope != SCOPE_SPACE) {
-            buf_printf(to, "~%s", scope_name(upsert->target.scope));
-        }
+        const bool reached = i + message->reached >= message->upserts.count;
+        buf_append_text(to, reached ? " +" : " ");
+        put_target(to, &upsert->target);
         buf_printf(to, "@%llu=", (unsigned long long)upsert->seq);
         put_document(to, upsert->document);
         if (upsert->has_before) {
@@ -59,6 +80,7 @@ static void put_sync(struct buf *to, const struct message *message)
             put_document(to, upsert->before);
         }
     }
+    put_left(to, message);
 }
 
 static void put_verdicts(struct buf *to, const struct message *message)
@@ -243,6 +265,27 @@ void raw_watch(struct raw *raw, const char *names)
     struct value object = value_empty_object();
     object_put_adopt(&object, "targets", list);
     raw_send(raw, "watch", object);
+}
+
+void raw_select(struct raw *raw, const char *selectors)
+{
+    struct buf text = {0};
+    buf_printf(&text, "{'selectors':[%s]}", selectors);
+    raw_send(raw, "watch", from_quoted(buf_text(&text)));
+    buf_release(&text);
+}
+
+void raw_unselect(struct raw *raw, const char *ids)
+{
+    struct value list = value_empty_array();
+    while (*ids != '\0') {
+        const size_t length = strcspn(ids, " ");
+        list = array_push_adopt(list, value_string_new(ids, length));
+        ids += length + (ids[length] == ' ' ? 1 : 0);
+    }
+    struct value object = value_empty_object();
+    object_put_adopt(&object, "selectors", list);
+    raw_send(raw, "unwatch", object);
 }
 
 static struct value commit_of(const char *line)

@@ -5,6 +5,8 @@
  *   opened s1 resumed seq=4 marker=2
  *   verdicts 1@3 2!CONFLICT
  *   sync 2-4 marker=2 pull A@3={'value':1} B@0=- C@4={'value':2}<{'value':1}
+ *   sync 4-4 pull +D@3={'value':1} -E !list=LIMIT_REACH   reached, removed, and
+ *                                                         a refused selector
  *   revoked taken-over
  *   broken
  *
@@ -76,6 +78,11 @@ void raw_open(struct raw *raw, const char *session);
 /* "A B~user C<3": ids, each with a scope, or from where on it is wanted, or
  * neither. */
 void raw_watch(struct raw *raw, const char *names);
+
+/* Selectors, each as an object with apostrophes for quotes, separated by
+ * commas; and "x y": the ids of selectors. */
+void raw_select(struct raw *raw, const char *selectors);
+void raw_unselect(struct raw *raw, const char *ids);
 
 /* Commits in the form of lib/store_kit.h, in one message. */
 void raw_commits(struct raw *raw, const char *const *lines, size_t count);

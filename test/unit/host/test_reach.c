@@ -262,7 +262,8 @@ TEST(a_depth_counts_links_to_other_documents)
     put(&world, "d", "{'value':" LINK("e") "}");
     (void)add(&world, "a", "/value", "true");
     EXPECT_TEXT(taken(&world), "+a +b +c");
-    EXPECT_EQ(world.reach.counters.reads, 2); /* c leads no further */
+    /* Two places of a, and b; c leads no further. */
+    EXPECT_EQ(world.reach.counters.searches, 3);
     put(&world, "a", "{'value':[" LINK("b") "," LINK("c") "]}");
     EXPECT_TEXT(updated(&world), "+d");
     put(&world, "a", "{'value':[" LINK("b") "]}");

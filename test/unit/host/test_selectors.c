@@ -1,0 +1,995 @@
+/* Watches with a selector, through a hub: scenarios M, resumes, and random
+ * sessions against a model that starts from scratch each time.
+ *
+ * The scenarios speak of graph.query, watch.set and watch.add. Here a watch
+ * with a selector does the work of all three: its answer is the result of the
+ * query, and a selector of another id is an addition. A set is replaced by an
+ * unwatch and a watch. */
+
+#include "host/selectors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "host/hub.h"
+#include "lib/hub_kit.h"
+#include "lib/reach_gen.h"
+#include "lib/reach_model.h"
+#include "lib/test.h"
+#include "lib/values.h"
+#include "value/array.h"
+#include "value/compare.h"
+#include "value/json.h"
+#include "value/object.h"
+
+#define LINK(id)             "{'/':{'link@1':{'id':'" id "'}}}"
+#define ROOT(name, id)       "{'id':'" name "','root':{'id':'" id "'}}"
+#define WITH(name, id, more) "{'id':'" name "','root':{'id':'" id "'}," more "}"
+
+/* Session s1 of the first peer, and s2, which writes. */
+static void commit(struct hub_fixture *fixture, const char *what)
+{
+    static unsigned number;
+    struct buf line = {0};
+    buf_printf(&line, "s2 %u | %s", ++number, what);
+    raw_commit(&fixture->peers[1], buf_text(&line));
+    buf_release(&line);
+    (void)heard(&fixture->peers[1]);
+}
+
+static const char *flushed(struct hub_fixture *fixture)
+{
+    hub_flush(&fixture->hub);
+    return heard(&fixture->peers[0]);
+}
+
+/* -- Scenarios ----------------------------------------------------------- */
+
+TEST(m01_schema_false_brings_the_document_only_and_an_unknown_one_as_seq_0)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A " LINK("B"));
+    commit(&fixture, "set B 1");
+    raw_select(&fixture.peers[0],
+               WITH("a", "A", "'schema':false") "," ROOT("z", "Z"));
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "sync 0-2 pull +A@1={'value':" LINK("B") "} +Z@0=-");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m03_a_schema_guides_and_one_answer_has_the_graph)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A {'l':[" LINK("B") "],'o':" LINK("X") "}");
+    commit(&fixture, "set B {'l':[" LINK("A") "," LINK("C") "]}");
+    raw_select(&fixture.peers[0],
+               WITH("x",
+                    "A",
+                    "'schema':{'properties':{'l':{'items':"
+                    "{'properties':{'l':{'items':{}}}}}}}"));
+    /* C comes by {}, which follows everything; so does A, a cycle, and X. */
+    EXPECT_CONTAINS(heard(&fixture.peers[0]), " +X@0=-");
+    raw_unselect(&fixture.peers[0], "x");
+    (void)heard(&fixture.peers[0]);
+    raw_select(
+        &fixture.peers[0],
+        WITH("x", "A", "'path':'/l/0','schema':{'properties':{'l':true}}"));
+    (void)heard(&fixture.peers[0]);
+    EXPECT_EQ(fixture.hub.documents.count, 4);
+    raw_unselect(&fixture.peers[0], "x");
+    (void)heard(&fixture.peers[0]);
+    raw_select(&fixture.peers[0],
+               WITH("x", "A", "'schema':{'properties':{'o':true}}"));
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "sync 2-2 pull +A@1={'value':{'l':[" LINK("B") "],'o':" LINK(
+                    "X") "}} +X@0=-");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m04_a_retarget_brings_the_new_document_and_reads_no_unchanged_one)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A [" LINK("B") "," LINK("C") "]");
+    commit(&fixture, "set B 1");
+    commit(&fixture, "set C 2");
+    commit(&fixture, "set D 3");
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    (void)heard(&fixture.peers[0]);
+    EXPECT_EQ(fixture.hub.counters.reach_reads, 3);
+    commit(&fixture, "set A [" LINK("D") "," LINK("C") "]");
+    EXPECT_TEXT(flushed(&fixture),
+                "sync 4-5 +A@5={'value':[" LINK("D") "," LINK(
+                    "C") "]} "
+                         "+D@4={'value':3} -B");
+    EXPECT_EQ(fixture.hub.counters.reach_reads, 5); /* A and D */
+    commit(&fixture, "set B 4");
+    EXPECT_TEXT(flushed(&fixture), "");
+    commit(&fixture, "set D 5");
+    EXPECT_TEXT(flushed(&fixture), "sync 5-7 +D@7={'value':5}");
+    EXPECT_EQ(fixture.hub.counters.reach_reads, 6);
+    hub_fixture_end(&fixture);
+}
+
+TEST(m05_a_covered_selector_reads_nothing)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A {'x':" LINK("B") "}");
+    commit(&fixture, "set B {'y':" LINK("C") "}");
+    raw_select(&fixture.peers[0], ROOT("all", "A"));
+    (void)heard(&fixture.peers[0]);
+    EXPECT_EQ(fixture.hub.counters.reach_reads, 3);
+    raw_select(&fixture.peers[0],
+               ROOT("b", "B") "," WITH("y", "B", "'path':'/y'") "," WITH(
+                   "n",
+                   "A",
+                   "'schema':{'properties':{'x':{}}}"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 2-2 pull");
+    EXPECT_EQ(fixture.hub.counters.reach_reads, 3);
+    hub_fixture_end(&fixture);
+}
+
+TEST(m06_a_commit_by_another_session_brings_only_what_it_touched)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A {'x':" LINK("B") "}");
+    commit(&fixture, "set B 1");
+    raw_select(&fixture.peers[0], ROOT("all", "A"));
+    EXPECT_TEXT(
+        heard(&fixture.peers[0]),
+        "sync 0-2 pull +A@1={'value':{'x':" LINK("B") "}} "
+                                                      "+B@2={'value':1}");
+    commit(&fixture, "replace A.n 1");
+    EXPECT_TEXT(flushed(&fixture),
+                "sync 2-3 +A@3={'value':{'n':1,'x':" LINK("B") "}}");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m09_another_root_brings_the_new_and_removes_the_old)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A " LINK("B"));
+    commit(&fixture, "set C " LINK("B"));
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    (void)heard(&fixture.peers[0]);
+    raw_unselect(&fixture.peers[0], "x");
+    raw_select(&fixture.peers[0], ROOT("x", "C"));
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "sync 2-2 pull -A -B; sync 2-2 pull "
+                "+C@2={'value':" LINK("B") "} +B@0=-");
+    /* The new one first: what both reach stays. */
+    raw_select(&fixture.peers[0], ROOT("y", "A"));
+    raw_unselect(&fixture.peers[0], "x");
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "sync 2-2 pull +A@1={'value':" LINK("B") "}; "
+                                                         "sync 2-2 pull -C");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m10_the_same_selector_is_no_news_and_another_of_its_id_is_refused)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A " LINK("B"));
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    (void)heard(&fixture.peers[0]);
+    raw_select(
+        &fixture.peers[0],
+        WITH("y", "C", "'schema':{'type':'object','properties':{'a':true}}"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 1-1 pull +C@0=-");
+    raw_select(
+        &fixture.peers[0],
+        WITH("y", "C", "'schema':{'properties':{'a':true},'type':'object'}"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 1-1 pull");
+    raw_select(&fixture.peers[0], ROOT("y", "D"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 1-1 pull !y=ARGUMENT");
+    commit(&fixture, "set C 1");
+    commit(&fixture, "set D 1");
+    EXPECT_TEXT(flushed(&fixture), "sync 1-3 +C@2={'value':1}");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m11_one_broken_selector_installs_none_and_the_session_is_usable)
+{
+    static const struct {
+        const char *selector;
+        const char *err;
+    } broken[] = {
+        {WITH("b", "B", "'schema':{'propertys':{}}"), "SCHEMA_MALFORMED"},
+        {WITH("b", "B", "'path':'x'"), "SYNTAX"},
+        {WITH("b", "B", "'path':'/~2'"), "SYNTAX"},
+        {WITH("b", "B", "'depth':1001"), "LIMIT_REACH"},
+        {WITH("b", "B", "'count':100001"), "LIMIT_REACH"},
+        {WITH("b", "A", "'count':2"), "LIMIT_REACH"},
+        {WITH("b", "A", "'count':0"), "LIMIT_REACH"},
+    };
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A [" LINK("B") "," LINK("C") "]");
+    for (size_t i = 0; i < COUNT_OF(broken); i++) {
+        struct buf text = {0};
+        struct buf want = {0};
+        buf_printf(&text,
+                   "%s,%s,%s",
+                   ROOT("g", "A"),
+                   WITH("h", "A", "'depth':5"),
+                   broken[i].selector);
+        buf_printf(&want,
+                   "sync %d-1 pull !b=%s",
+                   i == 0 ? 0 : 1,
+                   broken[i].err);
+        raw_select(&fixture.peers[0], buf_text(&text));
+        EXPECT_TEXT(heard(&fixture.peers[0]), buf_text(&want));
+        EXPECT_EQ(fixture.hub.documents.count, 0);
+        buf_release(&text);
+        buf_release(&want);
+    }
+    raw_select(&fixture.peers[0], ROOT("b", "B"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 1-1 pull +B@0=-");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m12_a_selector_can_be_the_first_watch_and_needs_a_session)
+{
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, NULL, false, false);
+    raw_open(&fixture.peers[0], "s1");
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "opened s1 seq=0; sync 0-0 pull +A@0=-");
+    raw_attach(&fixture.peers[1]);
+    raw_select(&fixture.peers[1], ROOT("x", "A"));
+    EXPECT_TEXT(heard(&fixture.peers[1]), "broken");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m14_after_a_replacement_changes_follow_the_new_selector)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    raw_unselect(&fixture.peers[0], "x");
+    raw_select(&fixture.peers[0], ROOT("x", "B"));
+    (void)heard(&fixture.peers[0]);
+    commit(&fixture, "set A 1");
+    EXPECT_TEXT(flushed(&fixture), "");
+    commit(&fixture, "set B 1");
+    EXPECT_TEXT(flushed(&fixture), "sync 0-2 +B@2={'value':1}");
+    struct value ack = from_quoted("{'seenSeq':2}");
+    raw_send(&fixture.peers[0], "ack", ack);
+    EXPECT_TEXT(heard(&fixture.peers[0]), "");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m16_a_user_reaches_its_own_documents_and_no_other)
+{
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, NULL, false, false);
+    static const char *const users[] = {"ann", "ann", "bob", NULL};
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const names[] = {"a1", "a2", "b1", "n1"};
+        fixture.peers[i].principal = users[i];
+        raw_open(&fixture.peers[i], names[i]);
+    }
+    raw_commit(&fixture.peers[1],
+               "a2 1 | set A {'/':{'link@1':{'id':'U','scope':'user'}}}");
+    raw_commit(&fixture.peers[1], "a2 2 | set U~user 1");
+    for (size_t i = 0; i < 4; i++) {
+        (void)heard(&fixture.peers[i]);
+        raw_select(&fixture.peers[i], ROOT("x", "A"));
+    }
+    EXPECT_CONTAINS(heard(&fixture.peers[0]), "+U~user@2={'value':1}");
+    EXPECT_CONTAINS(heard(&fixture.peers[2]), "+U~user@0=-");
+    EXPECT_CONTAINS(heard(&fixture.peers[3]), "+U~user@0=-");
+    raw_commit(&fixture.peers[1], "a2 3 | set U~user 2");
+    hub_flush(&fixture.hub);
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 2-3 +U~user@3={'value':2}");
+    EXPECT_TEXT(heard(&fixture.peers[2]), "");
+    EXPECT_TEXT(heard(&fixture.peers[3]), "");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m18_a_document_that_was_never_written_is_seq_0_until_it_is)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 0-0 pull +A@0=-");
+    commit(&fixture, "set A " LINK("B"));
+    EXPECT_TEXT(flushed(&fixture),
+                "sync 0-1 +A@1={'value':" LINK("B") "} +B@0=-");
+    commit(&fixture, "delete A");
+    EXPECT_TEXT(flushed(&fixture), "sync 1-2 +A@2=- -B");
+    hub_fixture_end(&fixture);
+}
+
+/* -- Beside other watches ------------------------------------------------ */
+
+TEST(a_document_that_is_watched_by_name_stays_when_it_leaves_the_reach)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A " LINK("B"));
+    raw_watch(&fixture.peers[0], "B");
+    (void)heard(&fixture.peers[0]);
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "sync 1-1 pull +A@1={'value':" LINK("B") "}");
+    commit(&fixture, "set A 1");
+    EXPECT_TEXT(flushed(&fixture), "sync 1-2 +A@2={'value':1}");
+    commit(&fixture, "set B 1");
+    EXPECT_TEXT(flushed(&fixture), "sync 2-3 B@3={'value':1}");
+    hub_fixture_end(&fixture);
+}
+
+TEST(a_document_that_is_unwatched_by_name_stays_in_the_reach_and_is_sent_again)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    raw_watch(&fixture.peers[0], "A");
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 0-0 pull A@0=-; sync 0-0 pull");
+    raw_send(&fixture.peers[0],
+             "unwatch",
+             from_quoted("{'targets':[{'id':'A'}]}"));
+    EXPECT_TEXT(flushed(&fixture), "sync 0-0 +A@0=-");
+    commit(&fixture, "set A 1");
+    EXPECT_TEXT(flushed(&fixture), "sync 0-1 +A@1={'value':1}");
+    hub_fixture_end(&fixture);
+}
+
+TEST(targets_and_selectors_in_one_message_have_one_answer)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A [" LINK("B") "," LINK("C") "]");
+    raw_send(&fixture.peers[0],
+             "watch",
+             from_quoted("{'targets':[{'id':'B'},{'id':'D','since':1}],"
+                         "'selectors':[" ROOT("x", "A") "]}"));
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "sync 0-1 pull B@0=- +A@1={'value':[" LINK("B") "," LINK(
+                    "C") "]} +C@0=-");
+    hub_fixture_end(&fixture);
+}
+
+TEST(an_own_commit_changes_the_own_reach)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set B 7");
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    (void)heard(&fixture.peers[0]);
+    raw_commit(&fixture.peers[0], "s1 1 | set A " LINK("B"));
+    EXPECT_TEXT(flushed(&fixture),
+                "verdicts 1@2; sync 1-2 marker=1 +B@1={'value':7}");
+    raw_commit(&fixture.peers[0], "s1 2 | set A 1");
+    EXPECT_TEXT(flushed(&fixture), "verdicts 2@3; sync 2-3 marker=2 -B");
+    hub_fixture_end(&fixture);
+}
+
+TEST(a_bounded_selector_follows_so_many_links_and_no_more)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A " LINK("B"));
+    commit(&fixture, "set B " LINK("C"));
+    raw_select(&fixture.peers[0], WITH("x", "A", "'depth':1"));
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "sync 0-2 pull +A@1={'value':" LINK("B") "} "
+                                                         "+B@2={'value':" LINK(
+                                                             "C") "}");
+    raw_select(&fixture.peers[0], WITH("y", "B", "'depth':1,'count':2"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 2-2 pull +C@0=-");
+    raw_unselect(&fixture.peers[0], "y z");
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 2-2 pull -C");
+    hub_fixture_end(&fixture);
+}
+
+TEST(a_selector_that_grows_beyond_its_count_ends_and_says_so)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A " LINK("B"));
+    raw_select(&fixture.peers[0],
+               WITH("x", "A", "'count':2") "," ROOT("y", "B"));
+    (void)heard(&fixture.peers[0]);
+    commit(&fixture, "set A [" LINK("B") "," LINK("C") "]");
+    EXPECT_TEXT(flushed(&fixture), "sync 1-2 -A !x=LIMIT_REACH");
+    commit(&fixture, "set A 1");
+    commit(&fixture, "set B 1");
+    EXPECT_TEXT(flushed(&fixture), "sync 2-4 +B@4={'value':1}");
+    raw_select(&fixture.peers[0], WITH("x", "A", "'count':2"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 4-4 pull +A@3={'value':1}");
+    hub_fixture_end(&fixture);
+}
+
+TEST(a_session_has_so_many_selectors)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    for (unsigned i = 0; i < LIMIT_REACH_SELECTORS; i++) {
+        struct buf text = {0};
+        buf_printf(&text, "{'id':'x%u','root':{'id':'A'}}", i);
+        raw_select(&fixture.peers[0], buf_text(&text));
+        buf_release(&text);
+    }
+    (void)heard(&fixture.peers[0]);
+    EXPECT_EQ(fixture.hub.counters.reach_reads, 1);
+    raw_select(&fixture.peers[0], ROOT("y", "A"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 0-0 pull !y=LIMIT_REACH");
+    hub_fixture_end(&fixture);
+}
+
+/* -- Piece results ------------------------------------------------------- */
+
+TEST(a_thin_client_gets_the_result_of_a_piece_in_one_answer)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture,
+           "put piece:p {'value':{'total':" LINK("of:t") ",'items':" LINK(
+               "of:i") "},'piece':{'pattern':'shop'}}");
+    commit(&fixture, "set of:i [" LINK("of:1") "]");
+    commit(&fixture, "set of:1 {'name':'milk'}");
+    commit(&fixture, "set of:t 1");
+    raw_select(&fixture.peers[0], ROOT("result", "piece:p"));
+    const char *answer = heard(&fixture.peers[0]);
+    EXPECT_CONTAINS(answer, "sync 0-4 pull +piece:p@1=");
+    EXPECT_CONTAINS(answer, " +of:t@4={'value':1}");
+    EXPECT_CONTAINS(answer, " +of:1@3={'value':{'name':'milk'}}");
+    commit(&fixture, "set of:t 2");
+    EXPECT_TEXT(flushed(&fixture), "sync 4-5 +of:t@5={'value':2}");
+    hub_fixture_end(&fixture);
+}
+
+/* -- Resumes ------------------------------------------------------------- */
+
+TEST(a_resumed_session_is_told_what_came_and_left_meanwhile)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A [" LINK("B") "," LINK("C") "]");
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    raw_send(&fixture.peers[0], "ack", from_quoted("{'seenSeq':1}"));
+    (void)heard(&fixture.peers[0]);
+    raw_detach(&fixture.peers[0]);
+    commit(&fixture, "set A [" LINK("C") "," LINK("D") "]");
+    commit(&fixture, "set D 3");
+    raw_open(&fixture.peers[0], "s1");
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "opened s1 resumed seq=3; sync 1-3 +A@2={'value':[" LINK(
+                    "C") "," LINK("D") "]} +D@3={'value':3} -B");
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 3-3 pull");
+    hub_fixture_end(&fixture);
+}
+
+TEST(what_a_lost_sync_said_of_the_reach_is_said_again)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A " LINK("B"));
+    raw_select(&fixture.peers[0],
+               ROOT("x", "A") "," WITH("y", "E", "'count':1"));
+    raw_send(&fixture.peers[0], "ack", from_quoted("{'seenSeq':1}"));
+    (void)heard(&fixture.peers[0]);
+    commit(&fixture, "set A " LINK("D"));
+    commit(&fixture, "set E " LINK("F"));
+    EXPECT_TEXT(flushed(&fixture),
+                "sync 1-3 +A@2={'value':" LINK("D") "} +D@0=- -E -B "
+                                                    "!y=LIMIT_REACH");
+    fixture.peers[0].seen = 1; /* it did not arrive */
+    raw_open(&fixture.peers[0], "s1");
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "opened s1 resumed seq=3; sync 1-3 +A@2={'value':" LINK(
+                    "D") "}"
+                         " +D@0=- -E -B !y=LIMIT_REACH");
+    raw_open(&fixture.peers[0], "s1"); /* now it did */
+    EXPECT_TEXT(heard(&fixture.peers[0]), "opened s1 resumed seq=3");
+    hub_fixture_end(&fixture);
+}
+
+TEST(a_lost_answer_comes_with_the_resume_and_the_selector_is_no_news)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A " LINK("B"));
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    (void)heard(&fixture.peers[0]);
+    fixture.peers[0].seen = 0;
+    raw_open(&fixture.peers[0], "s1");
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    EXPECT_TEXT(heard(&fixture.peers[0]),
+                "opened s1 resumed seq=1; sync 0-1 "
+                "+A@1={'value':" LINK("B") "} +B@0=-; sync 1-1 pull");
+    hub_fixture_end(&fixture);
+}
+
+/* -- Documents that cannot be read --------------------------------------- */
+
+/* Makes the stored document unreadable, behind the engine's back. */
+static void damage(struct hub_fixture *fixture, const char *id, bool broken)
+{
+    struct buf sql = {0};
+    buf_printf(&sql,
+               "UPDATE revision SET data = %s WHERE document = "
+               "(SELECT document FROM document WHERE id = '%s')",
+               broken ? "substr(data, 2)" : "'{' || data",
+               id);
+    kit_run(&fixture->kit, buf_text(&sql));
+    buf_release(&sql);
+}
+
+TEST(m17_a_document_that_cannot_be_read_refuses_the_selector)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A " LINK("B"));
+    commit(&fixture, "set B 1");
+    damage(&fixture, "B", true);
+    raw_select(&fixture.peers[0], ROOT("y", "Z") "," ROOT("x", "A"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 0-2 pull !x=CORRUPT");
+    EXPECT_EQ(fixture.hub.documents.count, 0);
+    raw_select(&fixture.peers[0], ROOT("y", "Z"));
+    EXPECT_TEXT(heard(&fixture.peers[0]), "sync 2-2 pull +Z@0=-");
+    hub_fixture_end(&fixture);
+}
+
+TEST(m17_an_update_that_fails_skips_the_frame_of_that_session_only)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    commit(&fixture, "set A 1");
+    commit(&fixture, "set B 2");
+    raw_open(&fixture.peers[2], "s3");
+    raw_select(&fixture.peers[0], ROOT("x", "A"));
+    raw_watch(&fixture.peers[2], "A");
+    (void)heard(&fixture.peers[0]);
+    (void)heard(&fixture.peers[2]);
+    damage(&fixture, "B", true);
+    commit(&fixture, "set A " LINK("B"));
+    EXPECT_TEXT(flushed(&fixture), "");
+    EXPECT_TEXT(heard(&fixture.peers[2]),
+                "sync 2-3 A@3={'value':" LINK("B") "}");
+    EXPECT_INT(fixture.hub.troubles[HUB_READING].err, ERR_CORRUPT);
+    damage(&fixture, "B", false);
+    EXPECT_TEXT(flushed(&fixture),
+                "sync 2-3 +A@3={'value':" LINK("B") "} +B@2={'value':2}");
+    hub_fixture_end(&fixture);
+}
+
+/* -- Against the model --------------------------------------------------- */
+
+enum {
+    CHOICES = 4,
+};
+
+struct held {
+    struct target target;
+    struct value document;
+};
+
+struct choice {
+    struct value selector; /* an object, or absent: not chosen */
+    struct value path;     /* as an array */
+};
+
+/* A client that keeps what it is told, as it is told. */
+struct client {
+    struct hub_fixture *fixture;
+    struct random *random;
+    struct hub_peer *peer;
+    struct path_table paths;
+    uint64_t connection;
+    uint64_t number;
+    uint64_t seen;
+    uint64_t local_seq;
+    bool deaf;   /* what is sent to it is lost */
+    bool is_new; /* the hub did not know the session */
+    VEC(struct held) held;
+    VEC(struct target) named; /* watched by name */
+    struct choice choices[CHOICES];
+    VEC(struct value) read; /* by the model */
+};
+
+static struct held *held_of(struct client *client, const struct target *target)
+{
+    VEC_FOREACH (&client->held, held) {
+        if (held->target.scope == target->scope &&
+            value_equal(held->target.id, target->id)) {
+            return held;
+        }
+    }
+    return NULL;
+}
+
+static bool is_named(const struct client *client, const struct target *target)
+{
+    VEC_FOREACH (&client->named, name) {
+        if (name->scope == target->scope && value_equal(name->id, target->id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void drop(struct client *client, const struct target *target)
+{
+    struct held *held = held_of(client, target);
+    if (held != NULL) {
+        value_unref(held->target.id);
+        value_unref(held->document);
+        *held = *vec_last(&client->held);
+        client->held.count--;
+    }
+}
+
+static void drop_first(struct client *client)
+{
+    const struct target target = client->held.at[0].target;
+    drop(client, &target);
+}
+
+static void keep(struct client *client, const struct upsert *upsert)
+{
+    drop(client, &upsert->target);
+    const struct held held = {
+        {value_ref(upsert->target.id), upsert->target.scope},
+        value_ref(upsert->document),
+    };
+    vec_push(&client->held, held);
+}
+
+static void client_hears(void *ctx, struct message *message)
+{
+    struct client *client = ctx;
+    if (!client->deaf && message->kind == MESSAGE_SYNC) {
+        EXPECT(message->from_seq <= client->seen);
+        EXPECT(message->refused.count == 0);
+        for (size_t i = 0; i < message->upserts.count; i++) {
+            const struct upsert *upsert = &message->upserts.at[i];
+            const bool reached = i + message->reached >= message->upserts.count;
+            if (reached || is_named(client, &upsert->target)) {
+                keep(client, upsert);
+            }
+        }
+        VEC_FOREACH (&message->targets, target) {
+            EXPECT(!is_named(client, target));
+            drop(client, target);
+        }
+        client->seen = message->to_seq;
+    }
+    if (message->kind == MESSAGE_OPENED && !message->resumed) {
+        client->is_new = true;
+        client->seen = 0;
+        while (client->held.count > 0) {
+            drop_first(client);
+        }
+    }
+    message_release(message);
+}
+
+static void client_breaks(void *ctx)
+{
+    (void)ctx;
+    (void)test_fail(__FILE__, __LINE__, "the hub broke a peer");
+}
+
+/* Adopts the object. */
+static void client_sends(struct client *client,
+                         const char *kind,
+                         struct value object)
+{
+    object_put_adopt(&object, "kind", value_text_new(kind));
+    object_put_number(&object, "connection", client->connection);
+    object_put_number(&object, "number", ++client->number);
+    struct message message;
+    struct err_detail detail = {0};
+    if (!EXPECT_INT(message_read(object, &client->paths, &message, &detail),
+                    ERR_OK)) {
+        (void)test_fail(__FILE__, __LINE__, "%s", detail.text);
+    }
+    value_unref(object);
+    hub_receive(client->peer, &message);
+    message_release(&message);
+}
+
+static void client_asks(struct client *client,
+                        const char *kind,
+                        const char *field,
+                        struct value item)
+{
+    struct value object = value_empty_object();
+    object_put_adopt(&object,
+                     field,
+                     array_push_adopt(value_empty_array(), item));
+    client_sends(client, kind, object);
+}
+
+static struct value target_value(const struct target *target)
+{
+    struct value object = value_empty_object();
+    object_put_adopt(&object, "id", value_ref(target->id));
+    object_put_text(&object, "scope", scope_name(target->scope));
+    return object;
+}
+
+/* A new connection; what was not answered is asked for again. */
+static void client_connects(struct client *client)
+{
+    if (client->peer != NULL) {
+        hub_detach(client->peer);
+    }
+    client->deaf = false;
+    client->connection++;
+    client->number = 0;
+    struct value principal = value_text_new("ann");
+    client->peer = hub_attach(&client->fixture->hub,
+                              principal,
+                              client_hears,
+                              client_breaks,
+                              client);
+    struct value open = from_quoted("{'session':'c'}");
+    object_put_number(&open, "seenSeq", client->seen);
+    client->is_new = false;
+    client_sends(client, "open", open);
+    VEC_FOREACH (&client->named, name) {
+        if (client->is_new) {
+            client_asks(client, "watch", "targets", target_value(name));
+        }
+    }
+    for (size_t i = 0; i < CHOICES; i++) {
+        if (!value_is_absent(client->choices[i].selector)) {
+            client_asks(client,
+                        "watch",
+                        "selectors",
+                        value_ref(client->choices[i].selector));
+        }
+    }
+    value_unref(principal);
+}
+
+static void client_chooses(struct client *client, size_t index)
+{
+    struct choice *choice = &client->choices[index];
+    if (!value_is_absent(choice->selector)) {
+        client_asks(client,
+                    "unwatch",
+                    "selectors",
+                    value_ref(object_field(choice->selector, "id")));
+        value_unref(choice->selector);
+        value_unref(choice->path);
+        *choice = (struct choice){VALUE_NONE, VALUE_NONE};
+        return;
+    }
+    const struct target root = reach_gen_target(client->random);
+    struct buf pointer = {0};
+    choice->path = reach_gen_path(client->random);
+    for (uint32_t i = 0; i < array_count(choice->path); i++) {
+        const struct value key = array_at(choice->path, i);
+        const struct text text = value_text(&key);
+        buf_printf(&pointer, "/%.*s", (int)text.length, text.at);
+    }
+    struct value selector = value_empty_object();
+    object_put_adopt(&selector, "id", numbered("x", index));
+    object_put_adopt(&selector, "root", target_value(&root));
+    object_put_adopt(&selector, "path", value_string_adopt(&pointer));
+    object_put_adopt(&selector, "schema", reach_gen_schema(client->random));
+    if (random_one_in(client->random, 3)) {
+        object_put_number(&selector, "depth", random_below(client->random, 4));
+    }
+    if (random_one_in(client->random, 4)) {
+        object_put_number(&selector, "count", 100);
+    }
+    choice->selector = selector;
+    client_asks(client, "watch", "selectors", value_ref(selector));
+    value_unref(root.id);
+}
+
+/* Watches a document by name, or not any more. */
+static void client_names(struct client *client)
+{
+    const struct target target = reach_gen_target(client->random);
+    if (!is_named(client, &target)) {
+        vec_push(&client->named, target);
+        client_asks(client, "watch", "targets", target_value(&target));
+        return;
+    }
+    size_t kept = 0;
+    VEC_FOREACH (&client->named, name) {
+        if (name->scope == target.scope && value_equal(name->id, target.id)) {
+            value_unref(name->id);
+        } else {
+            client->named.at[kept++] = *name;
+        }
+    }
+    client->named.count = kept;
+    drop(client, &target);
+    client_asks(client, "unwatch", "targets", target_value(&target));
+    value_unref(target.id);
+}
+
+static void writes(struct raw *raw,
+                   const char *session,
+                   uint64_t local_seq,
+                   const struct target *target,
+                   struct value document)
+{
+    struct buf line = {0};
+    struct buf json = {0};
+    const struct text id = value_text(&target->id);
+    buf_printf(&line, "%s %llu | ", session, (unsigned long long)local_seq);
+    if (value_is_absent(document)) {
+        buf_append_text(&line, "delete");
+    } else {
+        buf_append_text(&line, "put");
+        json_write(&json, document, JSON_CANONICAL, 0);
+    }
+    buf_printf(&line, " %.*s", (int)id.length, id.at);
+    if (target->scope == SCOPE_USER) {
+        buf_append_text(&line, "~user");
+    }
+    buf_printf(&line, " %s", buf_text(&json));
+    for (size_t i = 0; i < line.length; i++) {
+        line.at[i] = (char)(line.at[i] == '"' ? '\'' : line.at[i]);
+    }
+    raw_commit(raw, buf_text(&line));
+    buf_release(&line);
+    buf_release(&json);
+}
+
+/* Another session of the same user writes. */
+static void other_writes(struct client *client)
+{
+    const struct target target = reach_gen_target(client->random);
+    struct value document = random_one_in(client->random, 8)
+                                ? VALUE_NONE
+                                : reach_gen_document(client->random);
+    writes(&client->fixture->peers[1],
+           "s2",
+           ++client->local_seq,
+           &target,
+           document);
+    (void)heard(&client->fixture->peers[1]);
+    value_unref(target.id);
+    value_unref(document);
+}
+
+static struct value model_document(void *ctx, const struct target *target)
+{
+    struct client *client = ctx;
+    const struct engine_address address = {
+        .branch = value_text_new(""),
+        .scope_key =
+            value_text_new(target->scope == SCOPE_USER ? "user:ann" : "space"),
+        .id = target->id,
+    };
+    struct value document = VALUE_NONE;
+    EXPECT_INT(engine_read(&client->fixture->kit.engine,
+                           &address,
+                           ENGINE_HEAD,
+                           &document,
+                           NULL),
+               ERR_OK);
+    vec_push(&client->read, document);
+    return document;
+}
+
+/* The client holds exactly what it named and what the model reaches, as it
+ * is. */
+static void compare(struct client *client)
+{
+    struct reach_model model = {.document = model_document, .ctx = client};
+    for (size_t i = 0; i < CHOICES; i++) {
+        const struct value selector = client->choices[i].selector;
+        if (value_is_absent(selector)) {
+            continue;
+        }
+        const struct value root = object_field(selector, "root");
+        struct target target = {.id = object_field(root, "id")};
+        EXPECT(scope_read(object_field(root, "scope"), &target.scope));
+        const struct value first = value_text_new("value");
+        struct value path =
+            array_splice_adopt(value_ref(client->choices[i].path),
+                               0,
+                               0,
+                               &first,
+                               1);
+        const struct value depth = object_field(selector, "depth");
+        reach_model_add(&model,
+                        &target,
+                        path,
+                        object_field(selector, "schema"),
+                        value_is_absent(depth)
+                            ? UINT64_MAX
+                            : (uint64_t)value_integer(depth));
+        value_unref(path);
+    }
+    size_t count = model.reached.count;
+    VEC_FOREACH (&client->named, name) {
+        count += reach_model_has(&model, name) ? 0 : 1;
+    }
+    EXPECT_EQ(client->held.count, count);
+    VEC_FOREACH (&client->held, held) {
+        EXPECT(reach_model_has(&model, &held->target) ||
+               is_named(client, &held->target));
+        EXPECT_VALUE(held->document, model_document(client, &held->target));
+    }
+    VEC_FOREACH (&client->read, document) {
+        value_unref(*document);
+    }
+    vec_clear(&client->read);
+    reach_model_release(&model);
+}
+
+static void client_ends(struct client *client)
+{
+    hub_detach(client->peer);
+    while (client->held.count > 0) {
+        drop_first(client);
+    }
+    VEC_FOREACH (&client->named, name) {
+        value_unref(name->id);
+    }
+    for (size_t i = 0; i < CHOICES; i++) {
+        value_unref(client->choices[i].selector);
+        value_unref(client->choices[i].path);
+    }
+    vec_release(&client->held);
+    vec_release(&client->named);
+    vec_release(&client->read);
+    path_table_release(&client->paths);
+}
+
+static void client_steps(struct client *client)
+{
+    struct random *random = client->random;
+    for (uint64_t n = random_below(random, 3); n > 0; n--) {
+        other_writes(client);
+    }
+    if (random_one_in(random, 10)) {
+        client->deaf = true;
+    }
+    if (random_one_in(random, 4)) {
+        client_chooses(client, random_below(random, CHOICES));
+    }
+    if (random_one_in(random, 5) && !client->deaf) {
+        client_names(client);
+    }
+    if (random_one_in(random, 5) && !client->deaf) {
+        struct value ack = value_empty_object();
+        object_put_number(&ack, "seenSeq", client->seen);
+        client_sends(client, "ack", ack);
+    }
+    if (random_one_in(random, 12) ||
+        (client->deaf && random_one_in(random, 3))) {
+        client_connects(client);
+    }
+}
+
+PROPERTY(a_client_holds_what_the_model_finds_from_scratch, 150)
+{
+    struct hub_fixture fixture;
+    hub_fixture_begin(&fixture, NULL, false, false);
+    fixture.peers[1].principal = "ann";
+    raw_open(&fixture.peers[1], "s2");
+    struct client client = {.fixture = &fixture, .random = random};
+    path_table_init(&client.paths);
+    client_connects(&client);
+    for (size_t step = 0; step < 60; step++) {
+        client_steps(&client);
+        hub_flush(&fixture.hub);
+        if (!client.deaf) {
+            compare(&client);
+        }
+    }
+    client_ends(&client);
+    hub_fixture_end(&fixture);
+}
