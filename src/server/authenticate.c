@@ -23,13 +23,6 @@ static enum err take_insecure(struct value attach,
     return err;
 }
 
-static struct text text_field(struct value object, const char *name)
-{
-    static const struct text none = {0};
-    const struct value field = object_field(object, name);
-    return value_is_string(field) ? value_text(&field) : none;
-}
-
 static struct text text_of(const char *text)
 {
     return (struct text){.at = text, .length = strlen(text)};
@@ -91,7 +84,7 @@ enum err authenticate_attach(const struct authenticator *with,
                              struct credential *out,
                              struct err_detail *detail)
 {
-    const struct text token = text_field(attach, "token");
+    const struct value token = object_field(attach, "token");
     const struct value space = object_field(attach, "space");
     enum err err;
     *out = (struct credential){0};
@@ -99,8 +92,8 @@ enum err authenticate_attach(const struct authenticator *with,
         err = take_insecure(attach, out, detail);
     } else if (!value_is_absent(object_field(attach, "proof"))) {
         err = check_proof(with, facts, attach, now, out, detail);
-    } else if (token.at != NULL) {
-        err = check_token(with, token, now, out, detail);
+    } else if (value_is_string(token)) {
+        err = check_token(with, value_text(&token), now, out, detail);
     } else if (facts->bearer != NULL) {
         err = check_token(with, text_of(facts->bearer), now, out, detail);
     } else {
