@@ -15,6 +15,7 @@
 enum {
     HOST_MAX = 255,
     URL_MAX = 2048,
+    BEARER_MAX = 4096,
     PORT_PLAIN = 80,
     PORT_SECURE = 443,
 };
@@ -47,33 +48,22 @@ static bool read_port(const char *at, const char *end, uint16_t *out)
     return port > 0 && port <= UINT16_MAX;
 }
 
-/* HOST[:PORT] or [V6][:PORT], at[0 .. end). */
+/* HOST[:PORT] or [V6][:PORT], up to `end`. */
 static bool read_authority(const char *at,
                            const char *end,
                            struct net_call *call)
 {
-    const char *host = at;
-    const char *host_end;
-    const char *rest;
-    if (at < end && *at == '[') {
-        host = at + 1;
-        host_end = memchr(host, ']', (size_t)(end - host));
-        if (host_end == NULL) {
+    const bool is_v6 = at < end && *at == '[';
+    const char *host = is_v6 ? at + 1 : at;
+    const char *host_end = host;
+    for (; host_end < end && *host_end != (is_v6 ? ']' : ':'); host_end++) {
+        if (strchr("@?#[]", *host_end) != NULL) {
             return false;
         }
-        rest = host_end + 1;
-    } else {
-        host_end = memchr(host, ':', (size_t)(end - host));
-        host_end = host_end != NULL ? host_end : end;
-        rest = host_end;
     }
-    if (host == host_end || host_end - host > HOST_MAX) {
+    const char *rest = is_v6 ? host_end + 1 : host_end;
+    if (host == host_end || host_end - host > HOST_MAX || rest > end) {
         return false;
-    }
-    for (const char *c = host; c < host_end; c++) {
-        if (*c <= ' ' || *c == '@' || *c == '?' || *c == '#' || *c == 0x7F) {
-            return false;
-        }
     }
     call->host = net_text_copy_length(host, (size_t)(host_end - host));
     return rest == end ||
@@ -88,6 +78,11 @@ static bool has_space(const char *text)
         }
     }
     return false;
+}
+
+static bool is_token(const char *text)
+{
+    return strlen(text) <= BEARER_MAX && !has_space(text);
 }
 
 static bool read_url(const struct net *net,
@@ -122,7 +117,7 @@ enum err net_dial(struct net *net,
                   struct err_detail *detail)
 {
     struct net_call *call = mem_alloc_zero(sizeof *call);
-    if (!read_url(net, url, call) || (bearer != NULL && has_space(bearer))) {
+    if (!read_url(net, url, call) || (bearer != NULL && !is_token(bearer))) {
         net_call_free(call);
         return err_set(detail,
                        ERR_ARGUMENT,
@@ -220,16 +215,15 @@ int net_dial_headers(struct net_connection *connection,
     if (connection->call == NULL || connection->call->bearer == NULL) {
         return 0;
     }
-    char value[URL_MAX * 4];
-    const int size =
-        snprintf(value, sizeof value, "Bearer %s", connection->call->bearer);
-    if (size < 0 || (size_t)size >= sizeof value) {
-        return -1;
-    }
-    return lws_add_http_header_by_token(connection->wsi,
-                                        WSI_TOKEN_HTTP_AUTHORIZATION,
-                                        (const unsigned char *)value,
-                                        size,
-                                        at,
-                                        *at + length);
+    struct buf value = {0};
+    buf_printf(&value, "Bearer %s", connection->call->bearer);
+    const int failed =
+        lws_add_http_header_by_token(connection->wsi,
+                                     WSI_TOKEN_HTTP_AUTHORIZATION,
+                                     (const unsigned char *)value.at,
+                                     (int)value.length,
+                                     at,
+                                     *at + length);
+    buf_release(&value);
+    return failed;
 }
