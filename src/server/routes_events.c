@@ -8,8 +8,9 @@
  *
  *   route-event-1  An Idempotency-Key, the principal and the stream make the
  *                  id, so a repetition finds the document of the first request
- *                  and stores nothing. Its payload is compared by digest. A
- *                  request without a key has an id that no other one has.
+ *                  and stores nothing: it gets the same outcome, also a
+ *                  failure. The payload is compared by digest. A request
+ *                  without a key has an id that no other one has.
  *   route-event-2  Once stored, the event stays, whatever becomes of the
  *                  request.
  *   route-event-3  An event is of no user: any runtime of the space without a
@@ -504,6 +505,35 @@ static void send_event(const struct route_call *call,
     value_unref(payload_key);
 }
 
+/* Whether the document of the event exists: a repetition (route-event-1). Two
+ * requests at the same moment are told apart by the condition of the commit. */
+static enum err find_first(struct route_call *call, struct value id, bool *out)
+{
+    struct route_space *space = call_space(call);
+    struct value branch = value_text_new("");
+    struct value scope = value_text_new("space");
+    const struct engine_address address = {branch, scope, id};
+    struct value document = VALUE_NONE;
+    uint64_t seq;
+    *out = false;
+    enum err err = call->request->idempotency_key != NULL
+                       ? engine_read_begin(space->engine, &call->detail)
+                       : ERR_OK;
+    if (err == ERR_OK && call->request->idempotency_key != NULL) {
+        err = engine_head(space->engine,
+                          &address,
+                          &document,
+                          &seq,
+                          &call->detail);
+        *out = value_is_object(document);
+        engine_read_end(space->engine);
+    }
+    value_unref(document);
+    value_unref(scope);
+    value_unref(branch);
+    return err;
+}
+
 static enum err begin_event(struct route_call *call,
                             struct value stream,
                             struct value payload)
@@ -518,8 +548,14 @@ static enum err begin_event(struct route_call *call,
     event->deadline = call->context->now + call->numbers[PARAMETER_TIMEOUT];
     event->is_async = request_list_has(call->request->prefer, "respond-async");
     event->wait.space = space;
-    const enum err err =
-        route_wait_begin(&event->wait, space, call->request->id, &call->detail);
+    bool is_repeated = false;
+    enum err err = find_first(call, event->id, &is_repeated);
+    if (err == ERR_OK) {
+        err = route_wait_begin(&event->wait,
+                               space,
+                               call->request->id,
+                               &call->detail);
+    }
     if (err != ERR_OK) {
         free_event(&event->wait);
         value_unref(caller);
@@ -529,11 +565,16 @@ static enum err begin_event(struct route_call *call,
         metrics_add(space->metrics, METRICS_NOW_EVENTS_WAITING, 1);
         event->is_counted = true;
     }
-    send_event(call, event, stream, caller, payload);
+    if (is_repeated) {
+        begin_look(event);
+    } else {
+        send_event(call, event, stream, caller, payload);
+    }
     value_unref(caller);
     if (advance(event, call->context->now, call->answer)) {
         route_wait_end(&event->wait);
     } else {
+        route_wait_settled(&event->wait);
         route_wait_set_due(&event->wait, event->deadline);
         call->answer->is_later = true;
     }

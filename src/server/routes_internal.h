@@ -288,6 +288,9 @@ MUST_CHECK enum err route_wait_begin(struct route_wait *wait,
 void route_wait_end(struct route_wait *wait);
 
 void route_wait_ready(struct route_wait *wait);
+
+/* Everything that made it ready was dealt with. */
+void route_wait_settled(struct route_wait *wait);
 void route_wait_set_due(struct route_wait *wait, mono_ms due);
 
 /* Delivers, counts and releases the answer. An answer that is complete ends the

@@ -20,7 +20,9 @@ static enum err join(struct path *front,
 {
     struct buf text = {0};
     const struct text rest = value_text(&pointer);
-    path_write(&text, front);
+    if (rest.length == 0 || rest.at[0] == '/') {
+        path_write(&text, front); /* a pointer, else refused as it is */
+    }
     buf_append(&text, rest.at, rest.length);
     const enum err err =
         path_read(paths, buf_text(&text), text.length, out, detail);
@@ -45,7 +47,9 @@ static struct value with_front(struct value body, const struct path *front)
             }
             struct buf text = {0};
             const struct text rest = value_text(&pointer);
-            path_write(&text, front);
+            if (rest.length == 0 || rest.at[0] == '/') {
+                path_write(&text, front);
+            }
             buf_append(&text, rest.at, rest.length);
             object_put_adopt(&op, fields[i], value_string_adopt(&text));
         }

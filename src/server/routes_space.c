@@ -113,6 +113,11 @@ void route_wait_ready(struct route_wait *wait)
     }
 }
 
+void route_wait_settled(struct route_wait *wait)
+{
+    list_remove(&wait->in_ready);
+}
+
 /* -- Delivering ---------------------------------------------------------- */
 
 void route_count(struct metrics *metrics, const struct route_answer *answer)

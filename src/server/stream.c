@@ -559,6 +559,9 @@ static enum err begin_stream(struct route_call *call,
     }
     end_events(stream);
     begin_answer(stream, call->context, since, call->answer);
+    if (!stream->is_dirty) {
+        route_wait_settled(&stream->wait);
+    }
     return ERR_OK;
 }
 

@@ -251,6 +251,12 @@ const char *http_step(struct http_kit *kit, mono_ms ms)
     return buf_text(&kit->delivered);
 }
 
+void http_end_waiting(struct http_kit *kit, const struct err_detail *why)
+{
+    buf_clear(&kit->delivered);
+    route_space_end(kit->space, why, 2000, deliver, kit);
+}
+
 /* -- A runtime ----------------------------------------------------------- */
 
 /* The places of the piece, for its functions. There is one at a time. */

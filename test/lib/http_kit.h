@@ -64,6 +64,9 @@ const char *http_header(const struct http_kit *kit, const char *name);
 /* Flushes the hub and delivers what is ready `ms` later. */
 const char *http_step(struct http_kit *kit, mono_ms ms);
 
+/* Ends all that waits. */
+void http_end_waiting(struct http_kit *kit, const struct err_detail *why);
+
 /* -- A runtime ----------------------------------------------------------- */
 
 /* Starts "cart": the state "items", a list; "count", computed from it; the
