@@ -45,14 +45,14 @@ static enum err check_proof(const struct authenticator *with,
         .session =
             value_is_string(session) ? value_text(&session) : (struct text){0},
     };
-    return proof_check(object_field(attach, "proof"),
-                       &claim,
-                       &facts->challenge,
-                       now,
-                       out,
-                       detail) == PROOF_ACCEPTED
-               ? ERR_OK
-               : detail->err;
+    const enum proof_fault fault = proof_check(object_field(attach, "proof"),
+                                               &claim,
+                                               &facts->challenge,
+                                               now,
+                                               out,
+                                               detail);
+    facts->may_retry = proof_may_retry(fault);
+    return fault == PROOF_ACCEPTED ? ERR_OK : detail->err;
 }
 
 static enum err check_token(const struct authenticator *with,
@@ -140,4 +140,11 @@ bool authenticator_may_create(const struct authenticator *with,
 {
     return credential->ceiling == CAPABILITY_OWNER &&
            (credential->grants || authenticator_is_service(with, credential));
+}
+
+bool authenticator_is_operator(const struct authenticator *with,
+                               const struct credential *credential)
+{
+    return credential->space[0] == '\0' &&
+           authenticator_may_create(with, credential);
 }

@@ -51,4 +51,9 @@ bool authenticator_is_service(const struct authenticator *with,
 bool authenticator_may_create(const struct authenticator *with,
                               const struct credential *credential);
 
+/* Whether it may see what concerns the whole server: a token for one space may
+ * not. */
+bool authenticator_is_operator(const struct authenticator *with,
+                               const struct credential *credential);
+
 #endif

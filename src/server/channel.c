@@ -305,6 +305,9 @@ static void say_refused(struct shard *shard,
 {
     struct value refused = new_answer("refused", item->channel);
     put_error(&refused, detail->err, detail->text);
+    if (item->attach->may_retry) {
+        object_put_text(&refused, "class", err_class_name(ERR_CLASS_RETRY));
+    }
     object_put_text(&refused, "challenge", item->attach->next);
     say(shard, port, 0, refused);
     metrics_count(shard->options.metrics, METRICS_CHANNELS_REFUSED, 1);

@@ -51,6 +51,7 @@ struct item_attach {
     struct challenge challenge;      /* that was valid, */
     char next[CHALLENGE_LENGTH + 1]; /* and is valid from now on */
     char *bearer;                    /* of the upgrade; NULL: none */
+    bool may_retry; /* refused, but a proof with `next` can succeed */
 };
 
 struct item {

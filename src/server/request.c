@@ -141,7 +141,7 @@ static void handle(struct shard *shard,
         .may_write = capability >= CAPABILITY_WRITE,
         .is_owner = capability >= CAPABILITY_OWNER,
         .is_operator =
-            authenticator_may_create(shard->authenticator, credential),
+            authenticator_is_operator(shard->authenticator, credential),
         .now = shard->now,
         .wall_ms = options->wall_ms(options->ctx),
     };

@@ -323,6 +323,14 @@ def every_route_asks_for_its_right():
                 expect_equal((method, path, name, got, text if got != want else ""), (method, path, name, want, ""))
             status, text = ask(one.server.port, method, path, None, body)
             expect_equal((path, status, json.loads(text)["code"]), (path, 401, "UNAUTHENTICATED"))
+
+
+@test
+def a_token_for_one_space_does_not_show_what_concerns_the_whole_server():
+    with realm() as one:
+        for space, cap, want in (("*", "owner", 200), ("*", "write", 403), ("main", "owner", 403)):
+            status, _ = ask(one.server.port, "GET", "/metrics", one.token("server", cap, space))
+            expect_equal((space, cap, status), (space, cap, want))
         for path in ("/healthz", "/readyz"):
             expect_equal(ask(one.server.port, "GET", path)[0], 200)
 
