@@ -433,7 +433,9 @@ enum err net_open(const struct net_options *options,
     atomic_init(&net->next_id, 1);
     (void)pthread_mutex_init(&net->lock, NULL);
     (void)pthread_cond_init(&net->changed, NULL);
+    *out = net; /* the first event may come before this function returns */
     if (!start_thread(net)) {
+        *out = NULL;
         release(net);
         return err_set(detail, ERR_NO_MEMORY, "cannot start the I/O thread");
     }
@@ -448,10 +450,10 @@ enum err net_open(const struct net_options *options,
         if (detail != NULL) {
             *detail = net->open_detail;
         }
+        *out = NULL;
         release(net);
         return err;
     }
-    *out = net;
     return ERR_OK;
 }
 

@@ -140,6 +140,7 @@ struct net_options {
     const struct log *log;
 };
 
+/* *out is set before the first event, which may come before this returns. */
 MUST_CHECK enum err net_open(const struct net_options *options,
                              struct net **out,
                              struct err_detail *detail);

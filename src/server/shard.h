@@ -52,7 +52,7 @@ enum {
 };
 
 struct shard_options {
-    const char *folder;
+    const char *folder; /* NULL: in memory, for tests; what is closed is lost */
     enum durability durability;
     mono_ms idle_ms;
     struct server_limits limits;

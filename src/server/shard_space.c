@@ -157,16 +157,20 @@ static enum err open_engine(struct shard_space *space,
     const enum data_dir_access access =
         create ? DATA_DIR_CREATE : DATA_DIR_EXISTING;
     struct buf path = {0};
-    enum err err = data_dir_find(options->folder, name, access, detail);
-    data_dir_path(options->folder, name, &path);
+    struct engine_options settings = {.durability = DURABILITY_MEMORY};
+    enum err err = ERR_OK;
+    if (options->folder != NULL) {
+        err = data_dir_find(options->folder, name, access, detail);
+        data_dir_path(options->folder, name, &path);
+        settings.path = buf_text(&path);
+        settings.durability = options->durability;
+    }
     if (err == ERR_OK) {
-        const struct engine_options settings = {
-            .path = buf_text(&path),
-            .durability = options->durability,
-        };
         struct err_detail why = {0};
         err = engine_open(&space->engine, &settings, &why);
-        if (err != ERR_OK) {
+        if (err != ERR_OK && options->folder == NULL) {
+            (void)err_set(detail, err, "%s", why.text);
+        } else if (err != ERR_OK) {
             err = data_dir_explain(options->folder, name, &why);
             (void)err_set(detail, err, "%s", why.text);
         }
