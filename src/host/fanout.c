@@ -2,6 +2,7 @@
 
 #include "host/fanout.h"
 
+#include "host/deltas.h"
 #include "host/selectors.h"
 #include "store/observations.h"
 #include "value/compare.h"
@@ -71,6 +72,7 @@ static struct hub_document *take_document(struct hub *hub,
 
 static void drop_document(struct hub *hub, struct hub_document *document)
 {
+    deltas_release(document);
     const struct engine_address address = {
         .branch = document->branch,
         .scope_key = document->scope_key,
@@ -125,15 +127,18 @@ static void mark_dirty(struct hub_watch *watch)
     }
 }
 
-/* A revision of the document landed; `author` is NULL if it is unknown.
+/* A revision of the document landed; `author` and `op` are NULL if they are
+ * unknown.
  *
  * An author that held the previous revision derives this one (hub-3). An author
  * that did not hold it is dirty already, and stays so. */
 static void mark_revision(struct hub *hub,
                           struct hub_document *document,
                           uint64_t seq,
-                          const struct hub_session *author)
+                          const struct hub_session *author,
+                          const struct commit_op *op)
 {
+    bool wanted = false; /* as a delta */
     LIST_FOREACH (&document->watches, node) {
         struct hub_watch *watch =
             CONTAINER_OF(node, struct hub_watch, in_document);
@@ -145,8 +150,14 @@ static void mark_revision(struct hub *hub,
             mark_dirty(watch);
         } else if (!list_node_is_linked(&watch->in_dirty)) {
             hub->counters.echoes++;
+            (void)deltas_held(watch); /* of what it had written before */
+            watch->own = seq;
+            watch->marked = watch->session->markers;
         }
+        wanted = wanted || (watch->session->deltas &&
+                            list_node_is_linked(&watch->in_dirty));
     }
+    deltas_add_step(document, seq, op, wanted);
     if (document->seq < seq) {
         document->seq = seq;
     }
@@ -190,6 +201,8 @@ void fanout_watch(struct hub_session *session,
     if (watch != NULL) {
         watch->asked = true;
         watch->unloaded = false;
+        watch->held = seq;
+        watch->own = 0;
         if (watch->document->seq < seq) {
             watch->document->seq = seq;
         }
@@ -205,6 +218,7 @@ void fanout_follow(struct hub_session *session,
         watch->asked = true;
         watch->unloaded = true;
         watch->known = known;
+        watch->held = 0;
         session->hub->counters.follows++;
     }
 }
@@ -230,6 +244,7 @@ static void notice_for(void *ctx, const struct engine_change *change)
     }
     if (document->seq < change->seq) {
         document->seq = change->seq;
+        deltas_forget_steps(document);
     }
     if (watch->unloaded && change->seq > watch->known) {
         mark_dirty(watch);
@@ -278,6 +293,8 @@ void fanout_unwatch(struct hub_session *session, const struct target *target)
     if (watch != NULL && watch->reached > 0) {
         watch->asked = false;
         watch->since = session->told;
+        watch->held = 0;
+        watch->own = 0;
         mark_dirty(watch);
     } else if (watch != NULL) {
         drop_watch(watch);
@@ -307,6 +324,17 @@ bool fanout_reach(struct hub_session *session,
     watch->unloaded = false;
     watch->since = session->told;
     return true;
+}
+
+void fanout_holds(struct hub_session *session,
+                  const struct target *target,
+                  uint64_t seq)
+{
+    struct hub_watch *watch = watch_of(session, target);
+    if (watch != NULL) {
+        watch->held = seq;
+        watch->own = 0;
+    }
 }
 
 bool fanout_unreach(struct hub_session *session, const struct target *target)
@@ -359,6 +387,8 @@ void fanout_resume(struct hub_session *session, uint64_t seen)
         struct hub_watch *watch =
             CONTAINER_OF(node, struct hub_watch, in_session);
         list_remove(&watch->in_dirty);
+        watch->held = 0; /* what arrived of what was sent is unknown */
+        watch->own = 0;
         if (must_tell(watch, seen)) {
             mark_dirty(watch);
         }
@@ -390,7 +420,11 @@ void fanout_landed(struct hub_session *session,
         struct hub_document *document =
             find_target(session, &commit->ops.at[i].target);
         if (document != NULL && !is_elided(verdict, i)) {
-            mark_revision(session->hub, document, verdict->seq, session);
+            mark_revision(session->hub,
+                          document,
+                          verdict->seq,
+                          session,
+                          &commit->ops.at[i]);
         }
     }
     session->hub->seq = verdict->seq;
@@ -533,7 +567,7 @@ static void notice_change(void *ctx, const struct engine_change *change)
     struct hub *hub = ctx;
     struct hub_document *document = find_document(hub, &change->address);
     if (document != NULL) {
-        mark_revision(hub, document, change->seq, NULL);
+        mark_revision(hub, document, change->seq, NULL, NULL);
     }
 }
 
@@ -642,12 +676,17 @@ static enum err read_document(struct hub *hub,
     return err;
 }
 
-/* What was read is no longer the state of the file. */
-static void forget_read(struct hub *hub)
+/* What was read is no longer the state of the file. `all`: every session was
+ * told of it. */
+static void forget_read(struct hub *hub, bool all)
 {
     VEC_FOREACH (&hub->read, at) {
         struct hub_document *document = *at;
         document->read = false;
+        deltas_forget(document);
+        if (all) {
+            deltas_forget_steps(document);
+        }
         value_unref(document->head);
         document->head = VALUE_NONE;
         upsert_text_unref(document->text);
@@ -662,7 +701,7 @@ static enum err add_upsert(struct hub_watch *watch,
 {
     struct hub_document *document = watch->document;
     enum err err = read_document(watch->session->hub, document, detail);
-    if (err != ERR_OK) {
+    if (err != ERR_OK || deltas_add(watch, message)) {
         return err;
     }
     struct upsert upsert = {
@@ -680,10 +719,12 @@ static enum err add_upsert(struct hub_watch *watch,
     return err;
 }
 
-/* It is in the outbox. */
+/* Its document is in the outbox, as it was read. */
 static void settle_watch(struct hub_watch *watch)
 {
     list_remove(&watch->in_dirty);
+    watch->held = watch->document->head_seq;
+    watch->own = 0;
     if (watch->unloaded) {
         watch->unloaded = false;
         watch->since = watch->session->told;
@@ -700,7 +741,7 @@ enum err fanout_answer(struct hub_session *session,
         return ERR_OK;
     }
     const enum err err = add_upsert(watch, answer, detail);
-    forget_read(session->hub);
+    forget_read(session->hub, false);
     return err;
 }
 
@@ -725,6 +766,7 @@ static void settle(struct hub_session *session, struct message *message)
     }
     selectors_told(session);
     session->told = message->to_seq;
+    session->markers += session->marker_owed ? 1 : 0;
     session->marker_owed = false;
     list_remove(&session->in_owing);
     hub->counters.frames++;
@@ -841,7 +883,7 @@ static void flush(struct hub *hub, struct hub_session *only)
             hub->changes = hub->engine->changes;
             hub_worked(hub, HUB_READING); /* or hear otherwise at once */
             flush_owing(hub, only);
-            forget_read(hub);
+            forget_read(hub, only == NULL);
         }
         engine_read_end(hub->engine);
     }

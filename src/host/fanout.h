@@ -13,7 +13,14 @@
  *             when it disconnects are dropped: they are hints.
  *   fanout-5  A document is read once per flush, and encoded at most once for
  *             all sessions that get the same bytes. Nothing of it is kept after
- *             the flush. */
+ *             the flush.
+ *   fanout-6  `steps` of a document are patches that lead from its state at
+ *             `steps_from`, one after the other, to its last revision that was
+ *             seen. They are kept while a session that takes deltas may be
+ *             sent them.
+ *   fanout-7  `held` of a watch is 0, or the seq that the replica has for the
+ *             document once it has everything that was sent to it: of the last
+ *             upsert, or of its own last commit that a marker covers. */
 
 #ifndef HOST_FANOUT_H
 #define HOST_FANOUT_H
@@ -26,6 +33,19 @@ enum {
     SCOPE_COUNT = SCOPE_SESSION + 1
 };
 
+/* One operation of a commit, as a patch in its wire form. */
+struct hub_step {
+    uint64_t seq;
+    struct value patch;
+};
+
+/* What leads from one state of a document to its head. */
+struct hub_delta {
+    uint64_t from;
+    struct value patch; /* absent: longer than the document */
+    struct upsert_text *text;
+};
+
 struct hub_document {
     struct value branch;
     struct value scope_key;
@@ -33,11 +53,15 @@ struct hub_document {
     uint64_t seq; /* of the last revision that was seen */
     struct list watches;
 
+    uint64_t steps_from;
+    VEC(struct hub_step) steps; /* fanout-6 */
+
     /* During a flush (fanout-5). */
-    bool read;         /* these are valid, and it is in hub->read */
-    struct value head; /* or absent: there is none */
-    uint64_t head_seq;
+    bool read;                /* these are valid, and it is in hub->read */
+    struct value head;        /* or absent: there is none */
+    uint64_t head_seq;        /* also after it, of the last one */
     struct upsert_text *text; /* of its upsert; NULL: it has one watch */
+    VEC(struct hub_delta) deltas;
 };
 
 struct hub_watch {
@@ -54,6 +78,11 @@ struct hub_watch {
     bool unloaded;  /* and it was told nothing else since */
     bool asked;     /* by name; */
     uint32_t reached; /* and by how many graphs of selectors; one of them */
+
+    uint64_t held;   /* fanout-7 */
+    uint64_t own;    /* the last revision, which the session derives from its
+                        verdict; 0: it is not its own */
+    uint64_t marked; /* markers of the session then */
 };
 
 struct hub_session {
@@ -79,12 +108,14 @@ struct hub_session {
     uint64_t told;               /* its syncs have reached this seq (hub-2) */
     uint64_t caught_up; /* the highest local seq that has its verdict */
     bool marker_owed;
+    uint64_t markers; /* syncs with one so far */
+    bool deltas;      /* its peer takes them */
 };
 
 /* -- Watches ------------------------------------------------------------- */
 
 /* The session watches the document from now on, and is about to be sent its
- * state at `seq`. */
+ * state at `seq`, whole. */
 void fanout_watch(struct hub_session *session,
                   const struct target *target,
                   uint64_t seq);
@@ -123,6 +154,11 @@ void fanout_unwatch(struct hub_session *session, const struct target *target);
 /* A graph of selectors reaches the document, whose last revision is at `seq`.
  * True: the session does not hold it. */
 bool fanout_reach(struct hub_session *session,
+                  const struct target *target,
+                  uint64_t seq);
+
+/* The session is about to be sent the document, whole, as of `seq`. */
+void fanout_holds(struct hub_session *session,
                   const struct target *target,
                   uint64_t seq);
 

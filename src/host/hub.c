@@ -316,6 +316,7 @@ static void open_session(struct hub_peer *peer,
     }
     session->client = open->client;
     session->connection = open->connection;
+    session->deltas = open->deltas;
     take_over(session, peer, resumed, open->seen_seq);
     fanout_listen(session, open->observations); /* after the former peer */
 }

@@ -71,6 +71,8 @@ struct hub_options {
     struct value space; /* string: the name of the space, so that selectors
                            follow links that name it; or absent. Borrowed */
     mono_ms poll;       /* hub_set_poll; default HUB_POLL_MS */
+    bool long_deltas;   /* sends also patches that are longer than their
+                           document: for tests, whose documents are small */
     const struct log *log;
     uint64_t (*wall_ms)(void *ctx); /* for people; NULL: always 0 */
 
@@ -175,6 +177,7 @@ struct hub {
     struct hub_counters {
         uint64_t frames;       /* syncs */
         uint64_t upserts;      /* in them */
+        uint64_t deltas;       /* of those, patches */
         uint64_t echoes;       /* own commits that needed none */
         uint64_t answers;      /* documents, to sessions that asked */
         uint64_t reach_reads;  /* documents, read to follow their links or

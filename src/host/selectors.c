@@ -426,6 +426,7 @@ static void take_document(void *ctx,
     };
     vec_push(&taking->answer->upserts, upsert);
     taking->answer->reached++;
+    fanout_holds(session, target, document->seq);
 }
 
 /* All graphs that are up to date. */

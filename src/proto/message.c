@@ -61,6 +61,7 @@ void message_release(struct message *message)
         value_unref(upsert->target.id);
         value_unref(upsert->document);
         value_unref(upsert->before);
+        value_unref(upsert->patch);
         upsert_text_unref(upsert->shared);
     }
     VEC_FOREACH (&message->selectors, selector) {

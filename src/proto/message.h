@@ -8,7 +8,7 @@
  *
  *   to the store
  *     open      {"session":"s1","seenSeq":12,     first, once per connection
- *                "observations":true}
+ *                "observations":true,"deltas":true}
  *     commits   {"commits":[...]}                 proto/commit.h, in local
  *                                                 order
  *     watch     {"targets":[{"id":"of:a"},        the current state and all
@@ -26,7 +26,8 @@
  *     sync      {"fromSeq":12,"toSeq":14,"caughtUpLocalSeq":7,"pull":true,
  *                "upserts":[{"id":"of:a","seq":13,"document":{...}},
  *                {"id":"of:b","seq":14,"document":{...},
- *                "before":{...}}],
+ *                "before":{...}},
+ *                {"id":"of:c","seq":14,"from":12,"patch":[...]}],
  *                "reached":1,"removes":[{"id":"of:b"}],
  *                "refused":[{"id":"list","code":"LIMIT_REACH",...}],
  *                "observations":[{"seq":13,"observation":{...}}]}
@@ -52,6 +53,10 @@
  * selector is refused, its watch installs nothing, and the answer has only
  * `refused`. A selector in `refused` of another sync has ended, because a
  * change led it beyond a limit.
+ *
+ * A session that asked for deltas may be sent, instead of a document, the patch
+ * that makes it of the state that it holds: the one of its last upsert, or of
+ * its own last commit that a marker covered, whose seq is `from`.
  *
  * `caughtUpLocalSeq` is the marker: this frame and those before it hold
  * everything that the author needs to know about its commits up to that one. A
@@ -94,11 +99,15 @@ struct upsert_text *upsert_text_new(void);
 struct upsert_text *upsert_text_ref(struct upsert_text *text);
 void upsert_text_unref(struct upsert_text *text); /* NULL is harmless */
 
-/* One document, whole, as it is at `seq`. */
+/* One document as it is at `seq`, whole or as a delta. */
 struct upsert {
     struct target target;
     uint64_t seq;
-    struct value document; /* absent: there is none */
+    struct value document; /* absent: there is none, or it is a delta */
+    uint64_t from;         /* delta: the seq of the state that the other side
+                              holds; 0: it is whole */
+    struct value patch;  /* delta: an array of operations (value/patch.h), which
+                            are not checked yet */
     struct value before; /* what the other side knew without holding it; absent:
                             there was no document */
     bool has_before;     /* or it is not said */
@@ -131,6 +140,7 @@ struct message {
 
     bool observations; /* open: wants observations of other sessions; opened:
                           another session does */
+    bool deltas;       /* open: takes deltas */
 
     VEC(const struct commit *)
     commits; /* borrowed from the sender, unless

@@ -145,6 +145,9 @@ static void append_open(struct buf *out, const struct message *message)
     if (message->observations) {
         APPEND(out, ",\"observations\":true");
     }
+    if (message->deltas) {
+        APPEND(out, ",\"deltas\":true");
+    }
 }
 
 static void append_opened(struct buf *out, const struct message *message)
@@ -228,6 +231,12 @@ static void append_upsert(struct buf *out, const struct upsert *upsert)
     append_target(out, &upsert->target);
     APPEND(out, ",\"seq\":");
     append_number(out, upsert->seq);
+    if (upsert->from > 0) {
+        APPEND(out, ",\"from\":");
+        append_number(out, upsert->from);
+        APPEND(out, ",\"patch\":");
+        append_value(out, upsert->patch);
+    }
     if (!value_is_absent(upsert->document)) {
         APPEND(out, ",\"document\":");
         append_value(out, upsert->document);

@@ -87,6 +87,31 @@ static enum err read_document(struct fields *fields,
     return ERR_OK;
 }
 
+/* A delta has nothing else. Its operations are checked when they are applied.
+ */
+static enum err read_delta(struct fields *fields,
+                           struct value object,
+                           struct upsert *out)
+{
+    const struct value patch = object_field(object, "patch");
+    const enum err err = field_number(fields, object, "from", &out->from);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (out->from == 0 || out->from >= out->seq) {
+        return fields_bad(fields, "from", "must be from 1 on and below seq");
+    }
+    if (!value_is_array(patch)) {
+        return fields_bad(fields, "patch", "must be an array");
+    }
+    if (!value_is_absent(object_field(object, "document")) ||
+        !value_is_absent(object_field(object, "before"))) {
+        return fields_bad(fields, "patch", "must stand alone");
+    }
+    out->patch = value_ref(patch);
+    return ERR_OK;
+}
+
 static enum err read_upsert(struct fields *fields,
                             struct value object,
                             struct upsert *out)
@@ -94,6 +119,9 @@ static enum err read_upsert(struct fields *fields,
     enum err err = field_target(fields, object, &out->target);
     if (err == ERR_OK) {
         err = field_number(fields, object, "seq", &out->seq);
+    }
+    if (err == ERR_OK && !value_is_absent(object_field(object, "from"))) {
+        return read_delta(fields, object, out);
     }
     if (err == ERR_OK) {
         err = read_document(fields, object, "document", &out->document);
@@ -146,7 +174,8 @@ static enum err read_open(struct fields *fields,
     if (err == ERR_OK) {
         err = field_flag(fields, object, "observations", &out->observations);
     }
-    return err;
+    return err == ERR_OK ? field_flag(fields, object, "deltas", &out->deltas)
+                         : err;
 }
 
 static enum err read_commits(struct fields *fields,

@@ -34,6 +34,7 @@ static void put_open(struct value *object, const struct message *message)
         put_number(object, "client", message->client);
     }
     put_flag(object, "observations", message->observations);
+    put_flag(object, "deltas", message->deltas);
 }
 
 static void put_opened(struct value *object, const struct message *message)
@@ -124,6 +125,10 @@ static struct value write_upserts(const struct message *message)
         struct value upsert = value_empty_object();
         put_target(&upsert, &one->target);
         put_number(&upsert, "seq", one->seq);
+        if (one->from > 0) {
+            put_number(&upsert, "from", one->from);
+            object_put_adopt(&upsert, "patch", value_ref(one->patch));
+        }
         if (!value_is_absent(one->document)) {
             object_put_adopt(&upsert, "document", value_ref(one->document));
         }

@@ -26,6 +26,7 @@ struct session *session_new(struct space *space,
     if (options->seed != 0) {
         session->client = random_u64(&session->random) >> 2 | 1;
     }
+    session->deltas = options->deltas;
     session->wake = MONO_NEVER;
     space->replica->sessions++;
     return session;
@@ -193,6 +194,7 @@ void session_connected(struct session *session)
         .seen_seq = session->seen_seq,
         .client = session->client,
         .observations = session->space->observer.told != NULL,
+        .deltas = session->deltas,
     };
     send(session, &message);
 }
@@ -387,6 +389,7 @@ static void begin_anew(struct session *session)
     session->seen_seq = 0;
     session->acked_seq = 0;
     space->caught_up = 0;
+    clear_held(session); /* what is settled below is not in them */
     space_watch_again(space, true);
     space_settle_parked(space);
 }
@@ -409,12 +412,30 @@ static bool is_unsure(struct session *session)
     return false;
 }
 
-static void integrate(struct session *session, const struct message *message)
+/* The next connection says what was seen, and gets the rest whole. What has
+ * arrived behind a sync that cannot be used cannot be used, either. */
+static void ask_again(struct session *session)
 {
-    space_take_sync(session->space, message);
+    session->counters.useless_deltas++;
+    log_write(session->space->replica->log,
+              LOG_LEVEL_WARNING,
+              "a delta does not apply to the document here: asking again");
+    clear_inbox(session);
+    if (has_connection(session)) {
+        give_up(session);
+    }
+}
+
+static bool integrate(struct session *session, struct message *message)
+{
+    if (UNLIKELY(!space_take_sync(session->space, message))) {
+        ask_again(session);
+        return false;
+    }
     if (message->to_seq > session->seen_seq) {
         session->seen_seq = message->to_seq;
     }
+    return true;
 }
 
 /* Watches are answered in order. A document that is not in an answer is
@@ -448,8 +469,18 @@ static void take_sync(struct session *session, struct message *message)
         vec_push(&session->held, *message);
         *message = (struct message){0};
     } else {
-        integrate(session, message);
+        (void)integrate(session, message);
     }
+}
+
+/* session-4: everything that they may include has its verdict. */
+static void take_held(struct session *session)
+{
+    bool usable = true;
+    VEC_FOREACH (&session->held, held) {
+        usable = usable && integrate(session, held);
+    }
+    clear_held(session);
 }
 
 static void take_verdicts(struct session *session, struct message *message)
@@ -458,10 +489,7 @@ static void take_verdicts(struct session *session, struct message *message)
         pending_take_verdict(session->space, entry->local_seq, &entry->verdict);
     }
     if (UNLIKELY(session->held.count > 0) && !is_unsure(session)) {
-        VEC_FOREACH (&session->held, held) {
-            integrate(session, held);
-        }
-        clear_held(session);
+        take_held(session);
     }
 }
 

@@ -77,6 +77,7 @@ struct session {
     VEC(uint32_t) follows; /* and how many in each */
     bool draining;
     bool flushing;
+    bool deltas;             /* the store may send them */
     struct message outgoing; /* commits; kept for its memory */
 
     struct session_counters {
@@ -86,6 +87,7 @@ struct session {
         uint64_t looked_at;    /* commits visited to find some to send */
         uint64_t acks;
         uint64_t dropped_messages; /* stale or undecodable */
+        uint64_t useless_deltas;   /* for a state that is not here */
     } counters;
 };
 

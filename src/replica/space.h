@@ -125,6 +125,8 @@ struct space_options {
     mono_ms backoff_max;         /* between two of them; default
                                     SESSION_BACKOFF_MAX_MS */
     bool batch;
+    bool deltas; /* takes patches instead of documents: for a transport that
+                    copies what it carries */
     struct observer observer; /* `told` subscribes at the store */
 };
 
@@ -201,8 +203,9 @@ void space_settle_local(const struct space *space,
 /* -- For the session ----------------------------------------------------- */
 
 /* Integrates a sync: upserts, removes, then the marker, then one
- * notification. */
-void space_take_sync(struct space *space, const struct message *message);
+ * notification. False, with nothing changed: a delta is not for the state that
+ * is here, so the store must be asked again. */
+MUST_CHECK bool space_take_sync(struct space *space, struct message *message);
 
 /* There will be no marker for what is parked or waits: settles it now. */
 void space_settle_parked(struct space *space);

@@ -5,6 +5,7 @@
 #include "replica/pending.h"
 #include "replica/session.h"
 #include "replica/space.h"
+#include "value/patch.h"
 
 /* The document is here from now on. */
 static void load(struct space *space, struct entity *entity)
@@ -52,13 +53,65 @@ static void take_befores(struct space *space, const struct message *message)
     }
 }
 
+/* -- Deltas -------------------------------------------------------------- */
+
+/* What is here already, or is not wanted, or will come whole with the answer to
+ * a watch. */
+static bool is_superseded(const struct entity *entity,
+                          const struct upsert *upsert)
+{
+    return entity == NULL || entity->seq >= upsert->seq ||
+           (!entity->loaded && !(entity->watched && entity->answered));
+}
+
+/* Makes a delta whole. False: it does not apply to what is here. */
+static bool resolve_delta(struct space *space, struct upsert *upsert)
+{
+    const struct entity *entity =
+        entity_find(space, upsert->target.scope, upsert->target.id);
+    if (is_superseded(entity, upsert)) {
+        return true;
+    }
+    struct patch patch;
+    if (!entity->loaded || entity->seq != upsert->from ||
+        patch_read(upsert->patch, &space->replica->paths, &patch, NULL) !=
+            ERR_OK) {
+        return false;
+    }
+    const struct value base = entity_state_document(overlay_confirmed(entity));
+    const enum err err = patch_apply(&patch,
+                                     base,
+                                     PATCH_ROOT_DOCUMENT,
+                                     &upsert->document,
+                                     NULL,
+                                     NULL);
+    value_unref(base);
+    patch_release(&patch);
+    upsert->from = 0;
+    return err == ERR_OK;
+}
+
+/* All of them before anything changes. One that is superseded stays as it is.
+ */
+static bool resolve_deltas(struct space *space, struct message *message)
+{
+    VEC_FOREACH (&message->upserts, upsert) {
+        if (upsert->from > 0 && !resolve_delta(space, upsert)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* -- Syncs --------------------------------------------------------------- */
+
 /* True if this is the first state received of the document. */
 static bool take_upsert(struct space *space, const struct upsert *upsert)
 {
     struct entity *entity =
         entity_find(space, upsert->target.scope, upsert->target.id);
-    if (entity == NULL) {
-        return false; /* not known here */
+    if (entity == NULL || upsert->from > 0) {
+        return false; /* not known here, or superseded */
     }
     const bool first = !entity->loaded;
     change_list_touch(&space->replica->changes, entity);
@@ -87,8 +140,11 @@ static void take_remove(struct space *space, const struct target *target)
     (void)overlay_confirm(entity, 0, VALUE_NONE);
 }
 
-void space_take_sync(struct space *space, const struct message *message)
+bool space_take_sync(struct space *space, struct message *message)
 {
+    if (!resolve_deltas(space, message)) {
+        return false;
+    }
     bool pull = message->pull;
     take_befores(space, message);
     VEC_FOREACH (&message->upserts, upsert) {
@@ -115,6 +171,7 @@ void space_take_sync(struct space *space, const struct message *message)
     }
     pending_settle_promoted(space);
     pending_drop_until(space, space->caught_up);
+    return true;
 }
 
 void space_settle_parked(struct space *space)

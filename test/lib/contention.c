@@ -246,6 +246,7 @@ static void open_contender(struct contender *contender)
         .transport = &contender->link.transport,
         .session = name,
         .seed = random_u64(&all->random),
+        .deltas = true,
     };
     CHECK(space_open(&contender->replica, &options, &contender->space, NULL) ==
           ERR_OK);
@@ -404,7 +405,7 @@ bool contention_run(enum contention_kind kind,
     (void)
         snprintf(line, sizeof line, "x 1 | set board %s", kinds[kind].document);
     kit_commit(&all->store, line);
-    const struct hub_options options = {.seed = seed};
+    const struct hub_options options = {.seed = seed, .long_deltas = true};
     hub_init(&all->hub, &all->store.engine, &options, all->now);
     for (unsigned i = 0; i < CONTENTION_RUNTIMES; i++) {
         all->contenders[i].all = all;

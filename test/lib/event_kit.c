@@ -175,7 +175,11 @@ static struct scene_store *store_new(mono_ms now)
     struct scene_store *store = mem_alloc_zero(sizeof *store);
     kit_open_memory(&store->kit, NULL);
     land_elsewhere(store, "set gone 1");
-    const struct hub_options options = {.immediate = true, .seed = 1};
+    const struct hub_options options = {
+        .immediate = true,
+        .seed = 1,
+        .long_deltas = true,
+    };
     hub_init(&store->hub, &store->kit.engine, &options, now);
     return store;
 }

@@ -73,8 +73,12 @@ static void put_sync(struct buf *to, const struct message *message)
         const bool reached = i + message->reached >= message->upserts.count;
         buf_append_text(to, reached ? " +" : " ");
         put_target(to, &upsert->target);
-        buf_printf(to, "@%llu=", (unsigned long long)upsert->seq);
-        put_document(to, upsert->document);
+        buf_printf(to, "@%llu", (unsigned long long)upsert->seq);
+        if (upsert->from > 0) {
+            buf_printf(to, "+%llu", (unsigned long long)upsert->from);
+        }
+        buf_append_char(to, '=');
+        put_document(to, upsert->from > 0 ? upsert->patch : upsert->document);
         if (upsert->has_before) {
             buf_append_text(to, "<");
             put_document(to, upsert->before);
@@ -239,6 +243,9 @@ void raw_open(struct raw *raw, const char *session)
         object_put_adopt(&object, "session", value_text_new(session));
     }
     object_put_adopt(&object, "seenSeq", value_int((int64_t)raw->seen));
+    if (raw->deltas) {
+        object_put_adopt(&object, "deltas", value_bool(true));
+    }
     raw_send(raw, "open", object);
 }
 

@@ -7,6 +7,7 @@
  *   sync 2-4 marker=2 pull A@3={'value':1} B@0=- C@4={'value':2}<{'value':1}
  *   sync 4-4 pull +D@3={'value':1} -E !list=LIMIT_REACH   reached, removed, and
  *                                                         a refused selector
+ *   sync 4-5 A@5+3=[{'op':'increment','path':'/value','by':1}]   from 3 on
  *   revoked taken-over
  *   broken
  *
@@ -27,6 +28,7 @@ struct raw {
     struct hub *hub;
     struct hub_peer *peer;
     const char *principal;
+    bool deltas;         /* asks for them when it opens */
     uint64_t connection; /* of the last one */
     uint64_t number;
     struct message_order order;

@@ -372,7 +372,7 @@ static struct target target_of(struct text name)
     return target;
 }
 
-/* A@5=7, A!@5={'m':1}, A@5=() */
+/* A@5=7, A!@5={'m':1}, A@5=(), A@5+4=[...] */
 static void put_upsert(struct message *message, struct text word)
 {
     const char *at = memchr(word.at, '@', word.length);
@@ -389,7 +389,11 @@ static void put_upsert(struct message *message, struct text word)
         }),
         .seq = strtoull(at + 1, NULL, 10),
     };
-    if (!is_word(json, "()")) {
+    const char *plus = strchr(at, '+');
+    if (plus != NULL && plus < equals) {
+        upsert.from = strtoull(plus + 1, NULL, 10);
+        upsert.patch = value_of(json);
+    } else if (!is_word(json, "()")) {
         const struct value value = value_of(json);
         const struct entity_state state = {value, value_empty_object()};
         upsert.document = whole ? value : entity_state_document(&state);

@@ -22,6 +22,7 @@
  *   verdict 1 @5                            landed
  *   verdict 1 CONFLICT A read=1 by=3        refused
  *   sync 0-5 mark=1 pull A@5=7 B@4=() -C    documents, whole or removed
+ *   sync 5-6 A@6+5=[...]                    a patch of what is there at 5
  *   revoked taken-over
  *   open                                    what no store says
  *

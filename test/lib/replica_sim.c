@@ -209,6 +209,7 @@ static void open_actor(struct actor *actor)
         .session = value_string_new(buf_text(&name), name.length),
         .seed = random_u64(&sim->random),
         .batch = random_one_in(&sim->random, 3),
+        .deltas = !random_one_in(&sim->random, 4),
     };
     CHECK(space_open(&actor->replica, &options, &actor->space, NULL) == ERR_OK);
     value_unref(options.session);
@@ -220,6 +221,10 @@ static void open_actor(struct actor *actor)
 static void close_actor(struct actor *actor)
 {
     struct sim *sim = actor->sim;
+    /* The hub knows what a replica has. */
+    expect(sim,
+           actor->space->session->counters.useless_deltas == 0,
+           "a delta did not apply");
     if (actor->held != NULL) {
         transaction_release(actor->held);
         actor->held = NULL;
@@ -244,6 +249,7 @@ static void hub_start(struct sim *sim)
     const struct hub_options options = {
         .immediate = random_one_in(&sim->random, 2),
         .seed = random_u64(&sim->random),
+        .long_deltas = !random_one_in(&sim->random, 4),
     };
     hub_init(&sim->hub, &sim->store.engine, &options, sim->now);
     sim->hub_up = &sim->hub;
@@ -255,6 +261,7 @@ static void hub_stop(struct sim *sim)
         faulty_link_hub_down(&sim->actors[i].link);
     }
     sim->hub_up = NULL;
+    sim->counts.deltas += sim->hub.counters.deltas;
     hub_release(&sim->hub);
 }
 
@@ -609,12 +616,19 @@ static void pass(struct sim *sim)
             hub_flush(sim->hub_up);
         }
     }
+    const bool group = sim->hub_up != NULL && random_one_in(&sim->random, 2);
+    if (group) {
+        hub_group_begin(sim->hub_up);
+    }
     for (size_t i = 0; i < sim->actors_count; i++) {
         struct actor *actor = &sim->actors[i];
         while (faulty_link_step(&actor->link, sim->now)) {
         }
         replica_step(&actor->replica, sim->now);
         check_actor(actor);
+    }
+    if (group) {
+        hub_group_end(sim->hub_up);
     }
 }
 
@@ -905,6 +919,7 @@ static void add_counts(struct replica_sim_counts *to,
     to->restarts += from->restarts;
     to->hub_restarts += from->hub_restarts;
     to->revoked += from->revoked;
+    to->deltas += from->deltas;
 }
 
 bool replica_sim_run(uint64_t seed,
@@ -929,6 +944,7 @@ bool replica_sim_run(uint64_t seed,
         close_actor(&sim->actors[i]);
     }
     if (sim->hub_up != NULL) {
+        sim->counts.deltas += sim->hub.counters.deltas;
         hub_release(&sim->hub);
     }
     kit_close(&sim->store);

@@ -42,6 +42,7 @@ struct replica_sim_counts {
     uint64_t restarts; /* of replicas */
     uint64_t hub_restarts;
     uint64_t revoked;
+    uint64_t deltas;
 };
 
 /* One run; adds to the counts. False after a failure of the test, which has

@@ -189,6 +189,7 @@ static void begin(struct sched_kit *kit,
         .session = transport != NULL ? value_text_new(session) : VALUE_NONE,
         .transport = transport,
         .seed = seed,
+        .deltas = true,
     };
     CHECK(space_open(&kit->replica, &space_options, &kit->space, NULL) ==
           ERR_OK);
@@ -239,6 +240,7 @@ static void open_hub(struct kit_store *store)
         .seed = 1,
         .judge = judge,
         .ctx = store,
+        .long_deltas = true,
     };
     hub_init(&store->hub, &store->kit.engine, &options, CLOCK_START);
 }

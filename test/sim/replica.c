@@ -26,7 +26,8 @@ static void report(uint64_t seed,
                  " unknown, %" PRIu64 " stale, %" PRIu64 " reverts; %" PRIu64
                  " messages, %" PRIu64 " faults, %" PRIu64
                  " connections; %" PRIu64 " restarts, %" PRIu64
-                 " of the hub, %" PRIu64 " sessions revoked\n",
+                 " of the hub, %" PRIu64 " sessions revoked, %" PRIu64
+                 " deltas\n",
                  seed,
                  digest,
                  counts->commits,
@@ -40,7 +41,8 @@ static void report(uint64_t seed,
                  counts->connections,
                  counts->restarts,
                  counts->hub_restarts,
-                 counts->revoked);
+                 counts->revoked,
+                 counts->deltas);
     (void)fflush(stdout);
 }
 

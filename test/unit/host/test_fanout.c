@@ -49,6 +49,7 @@ struct naive {
     struct store_kit *kit;
     char id[8];
     struct hub_peer *peer; /* NULL: no connection */
+    bool deltas;           /* asked for with each connection, or not */
     uint64_t connection;
     uint64_t number;
     struct message_order order;
@@ -75,6 +76,8 @@ struct world {
     uint64_t unwatched;
     uint64_t deferred;
 };
+
+static uint64_t deltas_taken; /* in all rounds */
 
 static const char *const names[DOCUMENTS] = {"A", "B", "C", "D"};
 
@@ -241,6 +244,29 @@ static void check_documents(struct naive *naive, uint64_t seq)
     }
 }
 
+/* It is for exactly what is held. */
+static void take_delta(struct naive *naive,
+                       struct naive_document *document,
+                       const struct upsert *upsert)
+{
+    struct patch patch;
+    struct value value = VALUE_NONE;
+    EXPECT(naive->deltas && document->known);
+    EXPECT_EQ(upsert->from, document->seq);
+    EXPECT_INT(patch_read(upsert->patch, &naive->world->paths, &patch, NULL),
+               ERR_OK);
+    EXPECT_INT(patch_apply(&patch,
+                           document->value,
+                           PATCH_ROOT_DOCUMENT,
+                           &value,
+                           NULL,
+                           NULL),
+               ERR_OK);
+    document_set(document, value, upsert->seq);
+    patch_release(&patch);
+    deltas_taken++;
+}
+
 static void take_sync(struct naive *naive, const struct message *message)
 {
     EXPECT_EQ(message->from_seq, naive->seen);
@@ -250,7 +276,9 @@ static void take_sync(struct naive *naive, const struct message *message)
         struct naive_document *document =
             &naive->documents[document_of(upsert->target.id)];
         check_before(document, upsert);
-        if (upsert->seq >= document->seq) {
+        if (upsert->from > 0) {
+            take_delta(naive, document, upsert);
+        } else if (upsert->seq >= document->seq) {
             document_set(document, value_ref(upsert->document), upsert->seq);
         }
         document->known = true;
@@ -444,6 +472,7 @@ static void connect(struct naive *naive)
         return;
     }
     naive->peer = hub_attach(naive->hub, VALUE_NONE, on_send, on_broken, naive);
+    naive->deltas = !random_one_in(naive->world->random, 4);
     naive->connection++;
     naive->number = 0;
     naive->watches = 0;
@@ -454,6 +483,7 @@ static void connect(struct naive *naive)
         .session = value_text_new(naive->id),
         .branch = value_text_new(""),
         .seen_seq = naive->seen,
+        .deltas = naive->deltas,
     };
     send(naive, &message);
 }
@@ -597,6 +627,7 @@ static void world_begin(struct world *world, struct random *random)
         const struct hub_options options = {
             .immediate = random_one_in(random, 2),
             .seed = i,
+            .long_deltas = !random_one_in(random, 4),
         };
         hub_init(&world->hubs[i], &world->kits[i].engine, &options, world->now);
     }
@@ -680,4 +711,16 @@ PROPERTY(h3_what_is_left_out_of_syncs_is_never_missing, 60)
         }
     }
     world_end(&world);
+}
+
+TEST(some_of_it_came_as_deltas)
+{
+    if (deltas_taken == 0) {
+        struct random random;
+        random_init(&random, 1);
+        for (size_t i = 0; i < 20; i++) {
+            test_h3_what_is_left_out_of_syncs_is_never_missing(&random);
+        }
+    }
+    EXPECT(deltas_taken > 0);
 }

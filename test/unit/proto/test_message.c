@@ -114,6 +114,11 @@ static const char *const canonical[] = {
     "{" HEAD("unwatch") ",'targets':[{'id':'of:a'},"
                         "{'id':'of:b','scope':'user'}]}",
     "{" HEAD("unwatch") ",'targets':[]}",
+    "{" HEAD("open") ",'seenSeq':0,'client':7,'observations':true,"
+                     "'deltas':true}",
+    "{" HEAD("sync") ",'fromSeq':12,'toSeq':14,'upserts':["
+                     "{'id':'of:a','seq':13,'from':12,'patch':["
+                     "{'op':'remove','path':'/value/x'}]}]}",
     "{" HEAD("watch") ",'targets':[{'id':'of:a'}],'selectors':["
                       "{'id':'x','root':{'id':'of:b','scope':'user'},"
                       "'path':'/items/0','schema':{'items':true},"
@@ -218,6 +223,7 @@ TEST(m1_what_goes_to_the_store_is_checked)
         {"{" HEAD("open") "}", "seenSeq"},
         {"{" HEAD("open") ",'seenSeq':null}", "seenSeq"},
         {"{" HEAD("open") ",'seenSeq':1,'client':'x'}", "client"},
+        {"{" HEAD("open") ",'seenSeq':1,'deltas':1}", "deltas"},
         {"{" HEAD("open") ",'seenSeq':1,'session':1}", "session"},
         {"{" HEAD("open") ",'seenSeq':1,'session':''}", "session"},
         {"{" HEAD("open") ",'seenSeq':1,'branch':{}}", "branch"},
@@ -290,6 +296,16 @@ TEST(m1_what_goes_to_the_replica_is_checked)
          "upserts[0].document"},
         {SYNC "'upserts':[{'id':'a','seq':1,'document':[]}]}",
          "upserts[0].document"},
+        {SYNC "'upserts':[{'id':'a','seq':2,'from':0,'patch':[]}]}",
+         "upserts[0].from"},
+        {SYNC "'upserts':[{'id':'a','seq':2,'from':2,'patch':[]}]}",
+         "upserts[0].from"},
+        {SYNC "'upserts':[{'id':'a','seq':2,'from':1}]}", "upserts[0].patch"},
+        {SYNC "'upserts':[{'id':'a','seq':2,'from':1,'patch':{}}]}",
+         "upserts[0].patch"},
+        {SYNC "'upserts':[{'id':'a','seq':2,'from':1,'patch':[],"
+              "'document':{}}]}",
+         "upserts[0].patch"},
         {SYNC "'removes':'a'}", "removes"},
         {SYNC "'removes':[7]}", "removes[0]"},
         {SYNC "'removes':[{'id':7}]}", "removes[0].id"},

@@ -741,3 +741,80 @@ TEST(p17_after_a_reset_everything_is_asked_for_again)
     EXPECT_CONTAINS(fixture_heard(&fixture), "A ()->0");
     end(&fixture);
 }
+
+/* -- Deltas -------------------------------------------------------------- */
+
+#define INCREMENT "[{'op':'increment','path':'/value','by':5}]"
+
+TEST(a_delta_is_applied_below_what_is_pending)
+{
+    struct fixture fixture;
+    begin(&fixture);
+    fixture_say(&fixture, "sync 1-2 A@2+1=" INCREMENT);
+    EXPECT_TEXT(fixture_heard(&fixture), "integrate A 0->5");
+    EXPECT_COMMIT(&fixture, "inc A 1");
+    EXPECT_COMMIT(&fixture, "put B 1");
+    (void)fixture_heard(&fixture);
+    fixture_say(&fixture, "verdict 1 @4");
+    fixture_say(&fixture, "sync 2-4 mark=1 A@3+2=" INCREMENT);
+    EXPECT_TEXT(fixture_confirmed(&fixture, "A"), "11");
+    EXPECT_TEXT(fixture_see(&fixture, "B"), "1");
+    /* From the own commit on, which is part of it. */
+    fixture_say(&fixture, "sync 4-5 A@5+4=" INCREMENT);
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "16");
+    EXPECT_EQ(fixture_entity(&fixture, "A")->seq, 5);
+    EXPECT_EQ(fixture.space->session->counters.useless_deltas, 0);
+    end(&fixture);
+}
+
+TEST(a_delta_of_another_state_changes_nothing_and_the_store_is_asked_again)
+{
+    static const char *const syncs[] = {
+        ("sync 1-3 B@3=1 A@3+2=" INCREMENT),
+        "sync 1-3 B@3=1 A@3+1=[{'op':'remove','path':'/value/none'}]",
+        "sync 1-3 B@3=1 A@3+1=[{'op':'jump'}]",
+    };
+    for (size_t i = 0; i < COUNT_OF(syncs); i++) {
+        struct fixture fixture;
+        begin(&fixture);
+        fixture_say(&fixture, syncs[i]);
+        EXPECT_TEXT(fixture_heard(&fixture), "");
+        EXPECT_TEXT(fixture_see(&fixture, "B"), "0");
+        EXPECT_TEXT(fixture_said(&fixture), "disconnect");
+        EXPECT_EQ(fixture.space->session->counters.useless_deltas, 1);
+        fixture_wake(&fixture);
+        EXPECT_TEXT(fixture_said(&fixture), "connect; open s1 seen=1");
+        fixture_say(&fixture, "sync 1-3 A@3=7 B@3=1");
+        EXPECT_TEXT(fixture_heard(&fixture), "integrate A 0->7 B 0->1");
+        end(&fixture);
+    }
+}
+
+/* What arrived behind it would leave a gap. */
+TEST(what_came_behind_a_useless_delta_is_asked_for_again_too)
+{
+    struct fixture fixture;
+    begin(&fixture);
+    struct transaction *transaction = fixture_begin(&fixture);
+    fixture_say(&fixture, "sync 1-3 A@3+2=" INCREMENT);
+    fixture_say(&fixture, "sync 3-4 B@4=1");
+    (void)fixture_end(&fixture, transaction);
+    fixture_step(&fixture, 0);
+    EXPECT_TEXT(fixture_see(&fixture, "B"), "0");
+    fixture_wake(&fixture);
+    EXPECT_CONTAINS(fixture_said(&fixture), "open s1 seen=1");
+    end(&fixture);
+}
+
+TEST(a_delta_of_what_is_here_already_is_nothing_new)
+{
+    struct fixture fixture;
+    begin(&fixture);
+    fixture_say(&fixture, "sync 1-3 A@3=7");
+    (void)fixture_heard(&fixture);
+    fixture_say(&fixture, "sync 3-3 A@3+1=" INCREMENT);
+    fixture_say(&fixture, "sync 3-3 nobody@3+1=" INCREMENT);
+    EXPECT_TEXT(fixture_see(&fixture, "A"), "7");
+    EXPECT_EQ(fixture.space->session->counters.useless_deltas, 0);
+    end(&fixture);
+}

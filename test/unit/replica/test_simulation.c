@@ -12,6 +12,16 @@ PROPERTY(replicas_agree_with_the_store_whatever_happens_between_them, 300)
     EXPECT(replica_sim_run(random_u64(random) >> 32, &counts, &digest));
 }
 
+TEST(deltas_are_part_of_it)
+{
+    struct replica_sim_counts counts = {0};
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        uint64_t digest;
+        EXPECT(replica_sim_run(seed, &counts, &digest));
+    }
+    EXPECT(counts.deltas > 100);
+}
+
 TEST(the_same_seed_is_the_same_run)
 {
     for (uint64_t seed = 1; seed <= 5; seed++) {
