@@ -174,6 +174,7 @@ void channel_free(struct channel *channel)
     list_remove(&channel->in_space);
     hub_detach(channel->peer);
     client_leases_end(&space->leases, &channel->holder);
+    space->followers -= channel->follows ? 1 : 0;
     drop_account(space, channel->account);
     value_unref(channel->principal);
     value_unref(channel->session);
@@ -314,6 +315,11 @@ static void say_refused(struct shard *shard,
     metrics_error(shard->options.metrics, detail->err);
 }
 
+static bool is_flag(struct value message, const char *name, bool want)
+{
+    return value_is_same(object_field(message, name), value_bool(want));
+}
+
 static enum err admit(struct shard *shard,
                       struct shard_port *port,
                       const struct item *item,
@@ -330,16 +336,21 @@ static enum err admit(struct shard *shard,
                                        &credential,
                                        detail);
     if (err == ERR_OK) {
-        const bool may_create =
+        const bool is_operator =
             authenticator_may_create(shard->authenticator, &credential);
-        err = shard_space_open(shard, name, may_create, &space, detail);
-        if (err == ERR_NOT_FOUND && !may_create) {
+        const bool create = is_operator && !is_flag(message, "create", false);
+        err = shard_space_open(shard, name, create, &space, detail);
+        if (err == ERR_NOT_FOUND && !is_operator) {
             /* Strangers do not learn which spaces exist. */
             err = err_set(detail, ERR_ACCESS, SHARD_NO_ACCESS);
         }
     }
     if (err != ERR_OK) {
         return err;
+    }
+    if (is_flag(message, "readOnly", true)) {
+        credential.ceiling =
+            capability_least(credential.ceiling, CAPABILITY_READ);
     }
     uint64_t next = 1;
     struct channel *channel =
@@ -362,7 +373,12 @@ void channel_attach(struct shard *shard,
     struct json_fault fault;
     enum err err = json_read(item->text, item->length, NULL, &message, &fault);
     CHECK(err == ERR_OK); /* the I/O thread has read it */
-    err = admit(shard, port, item, message, &detail);
+    err = item->channel < port->channels.count &&
+                  port->channels.at[item->channel] != NULL
+              ? err_set(&detail,
+                        ERR_PROTOCOL,
+                        "the channel is in use; detach it first")
+              : admit(shard, port, item, message, &detail);
     if (err != ERR_OK) {
         detail.err = err;
         say_refused(shard, port, item, &detail);
@@ -372,9 +388,23 @@ void channel_attach(struct shard *shard,
 
 /* -- Receiving ----------------------------------------------------------- */
 
+void channels_tell_landed(struct shard_space *space)
+{
+    LIST_FOREACH (&space->channels, node) {
+        struct channel *channel = CONTAINER_OF(node, struct channel, in_space);
+        if (channel->follows && !channel->is_over) {
+            struct value landed = object_new_adopt(NULL, 0);
+            object_put_text(&landed, "kind", "landed");
+            object_put_number(&landed, "seq", space->hub.seq);
+            say(space->shard, channel->port, channel->number, landed);
+        }
+    }
+}
+
 static void answer_question(struct channel *channel, struct value question)
 {
     struct shard *shard = channel->space->shard;
+    const bool has_followed = channel->follows;
     const struct questions_context context = {
         .identity = {channel->principal, channel->session},
         .instance = channel->instance,
@@ -390,6 +420,7 @@ static void answer_question(struct channel *channel, struct value question)
                                           question,
                                           &content,
                                           &detail);
+    channel->space->followers += channel->follows && !has_followed ? 1 : 0;
     struct value answer = object_new_adopt(NULL, 0);
     object_put_text(&answer, "kind", "answer");
     object_put_number(&answer, "id", object_number(question, "id"));

@@ -198,12 +198,16 @@ static const char *attach_error(const struct connections *connections,
     if (channel == 0 || channel > connections->options.limits.channels) {
         return "the channel must be from 1 to the limit that 'welcome' names";
     }
-    if (channel < connection->workers.count &&
-        connection->workers.at[channel] != NO_WORKER) {
-        return "the channel is in use; detach it first";
-    }
     if (!value_is_string(space) || space_id_check(space, NULL) != ERR_OK) {
         return "'space' must be the name of a space";
+    }
+    /* The worker knows whether an earlier attach to its space was refused. */
+    const struct text name = value_text(&space);
+    if (channel < connection->workers.count &&
+        connection->workers.at[channel] != NO_WORKER &&
+        connection->workers.at[channel] !=
+            connections_worker_of(connections, name.at, name.length)) {
+        return "the channel is in use; detach it first";
     }
     return NULL;
 }

@@ -240,9 +240,13 @@ void shard_notice_writes(struct shard *shard)
     MAP_FOREACH (&shard->spaces, slot) {
         struct shard_space *space = slot->item;
         if (space->is_written) {
+            const uint64_t before = space->hub.seq;
             space->is_written = false;
             shard_space_touch(space);
             hub_poll(&space->hub);
+            if (space->hub.seq != before) {
+                space->has_new_events = space->followers > 0;
+            }
         }
     }
     end_turn(shard);

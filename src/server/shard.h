@@ -92,6 +92,8 @@ struct shard_space {
     struct hub hub;
     struct list channels;
     struct map accounts; /* struct account by principal */
+    uint32_t followers;  /* channels that follow */
+    bool has_new_events; /* since they were told */
     struct list_node in_touched;
     int watch;       /* of its lock file (host/wake.h) */
     bool is_written; /* by another process, since the last look */
@@ -128,7 +130,8 @@ struct channel {
     char why[128];
     struct account *account;
     struct lease_holder holder;
-    bool follows; /* is told when the space has moved */
+    bool follows; /* has asked for waiting events (host/questions.h), and is
+                     told when there may be new ones */
 };
 
 struct shard {

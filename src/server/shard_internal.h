@@ -55,6 +55,9 @@ __attribute__((format(printf, 3, 4))) void channel_end(struct channel *channel,
                                                        const char *format,
                                                        ...);
 
+/* Tells the channels that follow that events may have been stored. */
+void channels_tell_landed(struct shard_space *space);
+
 /* The channel of a peer; NULL: it is of an HTTP request. */
 const struct channel *channel_of_peer(const struct hub_peer *peer);
 

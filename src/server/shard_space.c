@@ -111,6 +111,19 @@ static void observe_access(struct shard_space *space)
     read_access(space);
 }
 
+/* Whether it stores an event or a timer (proto/event.h). */
+static bool has_event(const struct commit *commit)
+{
+    for (size_t i = 0; i < commit->ops.count; i++) {
+        const struct commit_op *op = &commit->ops.at[i];
+        if (op->kind == COMMIT_SET &&
+            !value_is_absent(object_field(op->document, "event"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The routes have checked the rights of an HTTP request themselves, by the same
  * document. */
 static enum err judge(void *ctx,
@@ -130,6 +143,9 @@ static enum err judge(void *ctx,
                                              detail);
     if (err == ERR_OK && judgement->barrier) {
         space->access_is_stale = true;
+    }
+    if (err == ERR_OK && space->followers > 0 && has_event(judgement->commit)) {
+        space->has_new_events = true;
     }
     return err;
 }
@@ -351,6 +367,10 @@ void shard_space_settle(struct shard_space *space)
     hub_flush(&space->hub);
     if (space->access_is_stale) { /* by another process */
         apply_access(space);
+    }
+    if (space->has_new_events) {
+        space->has_new_events = false;
+        channels_tell_landed(space);
     }
     requests_step(space);
 }
