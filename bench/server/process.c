@@ -25,6 +25,8 @@ enum {
     WORDS_MAX = 16,
     START_MS = 10000,
     LINE_SIZE = 4096,
+    PORT_FIRST = 20000,
+    PORT_COUNT = 10000,
 };
 
 static struct {
@@ -149,19 +151,29 @@ static _Noreturn void become(char *const *words, int in, int out)
 
 /* -- Servers ------------------------------------------------------------- */
 
+/* Below the ports that the system gives to clients: one of those that dials
+ * while no server listens could get the port, and connect to itself. */
 static uint16_t free_port(void)
 {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    uint16_t port = (uint16_t)(PORT_FIRST + (unsigned)getpid() % PORT_COUNT);
     struct sockaddr_in address = {
         .sin_family = AF_INET,
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
     };
-    socklen_t size = sizeof address;
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     CHECK(fd >= 0);
-    CHECK(bind(fd, (const struct sockaddr *)&address, size) == 0);
-    CHECK(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+    for (unsigned tries = 0;; tries++) {
+        address.sin_port = htons(port);
+        if (bind(fd, (const struct sockaddr *)&address, sizeof address) == 0) {
+            break;
+        }
+        if (tries == PORT_COUNT) {
+            process_fail("there is no free port");
+        }
+        port = port + 1 < PORT_FIRST + PORT_COUNT ? port + 1 : PORT_FIRST;
+    }
     (void)close(fd);
-    return ntohs(address.sin_port);
+    return port;
 }
 
 static bool accepts(uint16_t port)

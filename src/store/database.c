@@ -269,6 +269,7 @@ static enum err set_level(struct database *database, struct err_detail *detail)
         database_run(database, levels[database->durability], detail);
     if (err == ERR_OK) {
         file_identity_note(&database->files);
+        database->wal_buffer.enabled = database->durability == DURABILITY_FULL;
     }
     return err;
 }
@@ -766,6 +767,7 @@ enum err database_begin(struct database *database, struct err_detail *detail)
         database->rows = sqlite3_total_changes64(database->db);
         count_change(database, true);
         database->writing = true;
+        wal_buffer_begin(&database->wal_buffer, database->db);
     }
     return err;
 }
@@ -901,6 +903,7 @@ enum err database_end(struct database *database,
         struct err_detail ignored;
         (void)run_statement(database, STATEMENT_ROLLBACK, &ignored);
     }
+    wal_buffer_end(&database->wal_buffer);
     run_ring_end(&database->run_ring, err == ERR_OK);
     end_change(database, err == ERR_OK);
     database->writing = false;

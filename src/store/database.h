@@ -72,6 +72,7 @@
 #include "store/leases.h"
 #include "store/run_ring.h"
 #include "store/shm_guard.h"
+#include "store/wal_buffer.h"
 #include "store/write_lock.h"
 #include "value/value.h"
 
@@ -114,7 +115,8 @@ struct database {
     struct buf path;
     struct file_identity files; /* database-6 */
     struct shm_guard shm;       /* likewise */
-    const char *vfs;            /* borrowed */
+    struct wal_buffer wal_buffer;
+    const char *vfs; /* borrowed */
     enum durability durability;
     struct write_lock lock;   /* without a file in memory */
     struct leases leases;     /* of sessions, on the lock file */

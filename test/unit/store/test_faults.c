@@ -228,12 +228,12 @@ TEST(each_read_fails)
 
 TEST(each_write_fails)
 {
-    fail_each(FAULT_WRITE, 150, 140);
+    fail_each(FAULT_WRITE, 25, 20);
 }
 
 TEST(each_write_finds_the_disk_full)
 {
-    fail_each(FAULT_FULL, 150, 140);
+    fail_each(FAULT_FULL, 25, 20);
 }
 
 TEST(each_truncation_fails)

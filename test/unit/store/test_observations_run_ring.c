@@ -391,14 +391,12 @@ static pid_t begin_child(const char *path, int ready[2])
         (void)close(ready[1]);
         return child;
     }
-    struct engine engine;
     const struct engine_options options = {.path = path};
     struct store_kit kit = {0};
-    if (engine_open(&engine, &options, NULL) != ERR_OK) {
+    if (engine_open(&kit.engine, &options, NULL) != ERR_OK) {
         _exit(1);
     }
-    engine_listen(&engine, true);
-    kit.engine = engine;
+    engine_listen(&kit.engine, true);
     observe_commit(&kit, "s9 1 | set C 1", "p/a1 deep A out C");
     (void)!write(ready[1], "x", 1);
     (void)pause();
