@@ -235,6 +235,8 @@ $(BUILD)/bin/floor_signals: $(patsubst %.c,$(BUILD)/floor/%.o,\
         bench/floor_signals.c bench/signals/floor.c $(SIGNALS)) \
         $(call objects,$(wildcard src/base/*.c))
 	@$(LINK) -lm
+FUZZ_SERVER := $(BUILD)/bin/fuzz_http $(BUILD)/bin/replay_http
+$(FUZZ_SERVER): $(call objects,$(SERVER_SRC))
 $(BUILD)/bin/fuzz_%: $(BUILD)/fuzz/fuzz_%.o $(BUILD)/library.a
 	@$(LINK) $(LDFLAGS_fuzz) $(LIBS)
 # The same target without libFuzzer: runs each file it is given once.
