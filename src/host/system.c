@@ -61,6 +61,13 @@ struct host *system_host(void)
     return &host;
 }
 
+uint64_t system_us(void)
+{
+    struct timespec now;
+    CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 uint64_t system_wall_ms(void)
 {
     return read_clock(CLOCK_REALTIME);

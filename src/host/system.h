@@ -12,6 +12,9 @@
  * which is unpredictable and different in each process. */
 struct host *system_host(void);
 
+/* Microseconds of the monotonic clock, to measure durations. */
+uint64_t system_us(void);
+
 /* Milliseconds since 1970, for people. */
 uint64_t system_wall_ms(void);
 

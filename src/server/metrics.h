@@ -41,8 +41,6 @@
       "Syncs that were sent to sessions.")                                     \
     X(FANOUT_BYTES,      "fanout_bytes_total",                                 \
       "Bytes of those syncs, before framing and compression.")                 \
-    X(FANOUT_SHARED,     "fanout_shared_bytes_total",                          \
-      "Bytes of syncs that needed no encoding of their own.")                  \
     X(SPACES_OPENED,     "spaces_opened_total",                                \
       "Spaces that were opened.")                                              \
     X(SPACES_CLOSED,     "spaces_closed_total",                                \
@@ -73,13 +71,8 @@
     X(GROUP_SIZE,        "commit_group_size", SIZES, 1,                        \
       "Commits per group.")                                                    \
     X(GROUP_TIME,        "commit_group_seconds", MICROSECONDS, 1000000,        \
-      "From the first statement of a group to the end of its sync; observed "  \
-      "in microseconds.")                                                      \
-    X(SYNC_TIME,         "fsync_seconds", MICROSECONDS, 1000000,               \
-      "The sync to disk of a group; observed in microseconds.")                \
-    X(QUEUE_TIME,        "queue_wait_seconds", MICROSECONDS, 1000000,          \
-      "From the arrival of a message to the worker that takes it; observed "   \
-      "in microseconds.")                                                      \
+      "The transactions of a group with their syncs to disk; observed in "     \
+      "microseconds.")                                                         \
     X(REQUEST_TIME,      "http_request_seconds", MICROSECONDS, 1000000,        \
       "The work of a worker for one HTTP request; observed in microseconds.")
 

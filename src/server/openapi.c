@@ -251,6 +251,7 @@ static struct value operation_of(const struct route *route)
 {
     static const char *const rights[RIGHT_COUNT] = {
         [RIGHT_ANYONE] = "none",
+        [RIGHT_CALLER] = "any",
         [RIGHT_OPERATOR] = "operator",
         [RIGHT_READ] = "READ",
         [RIGHT_WRITE] = "WRITE",

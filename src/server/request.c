@@ -84,6 +84,15 @@ static bool may_read(void *ctx, struct value principal, const char *space)
     return capability >= CAPABILITY_READ;
 }
 
+/* Whether a request creates its space, if the caller may: it writes a
+ * document. */
+static bool creates(const struct net_request *request)
+{
+    return (strcmp(request->method, "PUT") == 0 ||
+            strcmp(request->method, "PATCH") == 0) &&
+           strstr(request->path, "/docs/") != NULL;
+}
+
 /* The space of a request, if it names one. */
 static enum err find_space(struct shard *shard,
                            const struct net_request *request,
@@ -91,6 +100,8 @@ static enum err find_space(struct shard *shard,
                            struct shard_space **out,
                            struct err_detail *detail)
 {
+    const bool may_create =
+        authenticator_may_create(shard->authenticator, credential);
     struct buf name = {0};
     enum err err = ERR_OK;
     *out = NULL;
@@ -100,10 +111,13 @@ static enum err find_space(struct shard *shard,
         if (!credential_covers(credential, text)) {
             err = err_set(detail, ERR_ACCESS, "the token is for another space");
         } else {
-            err = shard_space_open(shard, id, false, out, detail);
+            err = shard_space_open(shard,
+                                   id,
+                                   may_create && creates(request),
+                                   out,
+                                   detail);
         }
-        if (err == ERR_NOT_FOUND &&
-            !authenticator_may_create(shard->authenticator, credential)) {
+        if (err == ERR_NOT_FOUND && !may_create) {
             /* Strangers do not learn which spaces exist. */
             err = err_set(detail, ERR_ACCESS, SHARD_NO_ACCESS);
         }
@@ -124,6 +138,7 @@ static void handle(struct shard *shard,
         .folder = options->folder,
         .metrics = options->metrics,
         .is_ready = !atomic_load(options->is_draining),
+        .secret = options->secret,
         .count = count,
         .may_read = may_read,
         .ctx = shard,
@@ -137,6 +152,7 @@ static void handle(struct shard *shard,
         .server = &server,
         .space = space != NULL ? space->routes : NULL,
         .principal = principal,
+        .credential = credential,
         .may_read = capability >= CAPABILITY_READ,
         .may_write = capability >= CAPABILITY_WRITE,
         .is_owner = capability >= CAPABILITY_OWNER,
@@ -165,6 +181,7 @@ static bool needs_credential(const struct net_request *request)
 
 void request_begin(struct shard *shard, struct item *item)
 {
+    const uint64_t began = shard_us(shard);
     struct net_request *request = item->request;
     struct route_answer answer = {0};
     struct credential credential = {0};
@@ -198,6 +215,9 @@ void request_begin(struct shard *shard, struct item *item)
         deliver(shard, request->id, ROUTE_ANSWER, &answer);
     }
     route_answer_release(&answer);
+    metrics_observe(shard->options.metrics,
+                    METRICS_OF_REQUEST_TIME,
+                    shard_us(shard) - began);
 }
 
 void request_ended(struct shard *shard, net_id id)
@@ -215,6 +235,21 @@ void requests_step(struct shard_space *space)
                      shard->options.wall_ms(shard->options.ctx),
                      deliver,
                      shard);
+}
+
+static bool may_still_read(void *ctx, const struct credential *credential)
+{
+    const struct shard_space *space = ctx;
+    return shard_capability(space, credential) >= CAPABILITY_READ;
+}
+
+void requests_recheck(struct shard_space *space)
+{
+    route_space_recheck(space->routes,
+                        may_still_read,
+                        space,
+                        deliver,
+                        space->shard);
 }
 
 void requests_end(struct shard_space *space)

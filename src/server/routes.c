@@ -115,7 +115,7 @@ const struct route routes_table[] = {
      .statuses = {200}},
     {"GET",
      "/v1/spaces",
-     RIGHT_ANYONE,
+     RIGHT_CALLER,
      route_spaces,
      .parameters = BIT(AFTER_NAME) | BIT(LIMIT),
      .answer_type = ROUTE_JSON,
@@ -383,6 +383,7 @@ static bool has_right(const struct route_context *context,
 {
     switch (right) {
     case RIGHT_ANYONE:
+    case RIGHT_CALLER:
         return true;
     case RIGHT_OPERATOR:
         return context->is_operator;
@@ -400,6 +401,7 @@ static enum err check_right(struct route_call *call)
 {
     static const char *const names[RIGHT_COUNT] = {
         [RIGHT_ANYONE] = "no",
+        [RIGHT_CALLER] = "no",
         [RIGHT_OPERATOR] = "operator",
         [RIGHT_READ] = "READ",
         [RIGHT_WRITE] = "WRITE",

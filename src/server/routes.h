@@ -33,6 +33,7 @@
 #ifndef SERVER_ROUTES_H
 #define SERVER_ROUTES_H
 
+#include "auth/capability.h"
 #include "base/buf.h"
 #include "base/host.h"
 #include "host/hub.h"
@@ -134,6 +135,21 @@ void route_space_end(struct route_space *space,
                      route_deliver_fn *deliver,
                      void *ctx);
 
+/* Ends streams and waiting events of callers that may no longer read: the
+ * access document has changed. Nothing that was to be sent to them is. A write
+ * that waits gets its verdict. */
+void route_space_recheck(struct route_space *space,
+                         bool (*may_read)(void *ctx,
+                                          const struct credential *credential),
+                         void *may_read_ctx,
+                         route_deliver_fn *deliver,
+                         void *ctx);
+
+/* The credential behind a commit that a route has sent through this peer; NULL:
+ * it is not of a route, or its request has ended. For the judge of the hub. */
+const struct credential *route_credential(const struct hub_peer *peer,
+                                          const struct commit *commit);
+
 /* How many requests and streams wait: a space with any is not idle. */
 size_t route_space_waiting(const struct route_space *space);
 
@@ -161,7 +177,9 @@ struct route_context {
     const struct route_server *server;
     struct route_space *space; /* that routes_space named; NULL: none */
     struct value principal;    /* proven; absent: nobody has proven anything */
-    bool may_read;             /* the rights of the principal in the space; */
+    const struct credential *credential; /* copied for what waits, which ends
+                                            with it; NULL: none */
+    bool may_read; /* the rights of the principal in the space; */
     bool may_write;
     bool is_owner;
     bool is_operator; /* of the server: may see its metrics */

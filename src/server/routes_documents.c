@@ -509,10 +509,7 @@ static enum err begin_write(struct route_call *call,
     write->if_match = call->request->if_match != NULL
                           ? copy_text(call->request->if_match)
                           : NULL;
-    const enum err err = route_wait_begin(&write->wait,
-                                          call_space(call),
-                                          call->request->id,
-                                          &call->detail);
+    const enum err err = route_wait_begin(&write->wait, call);
     if (err != ERR_OK) {
         free_write(&write->wait);
         return err;

@@ -455,7 +455,7 @@ static void fail_event(struct route_wait *wait,
 {
     struct event_request *event = event_of(wait);
     struct route_answer answer = {0};
-    if (event->is_sent) {
+    if (event->is_sent && why->err != ERR_ACCESS) {
         answer_waiting(event, &answer); /* another server can tell */
     } else {
         answer_error(&answer, why, 0, VALUE_NONE, retry_ms);
@@ -467,6 +467,7 @@ static const struct route_wait_methods event_methods = {
     .step = step_event,
     .fail = fail_event,
     .free = free_event,
+    .reads = true,
 };
 
 /* -- The request --------------------------------------------------------- */
@@ -551,10 +552,7 @@ static enum err begin_event(struct route_call *call,
     bool is_repeated = false;
     enum err err = find_first(call, event->id, &is_repeated);
     if (err == ERR_OK) {
-        err = route_wait_begin(&event->wait,
-                               space,
-                               call->request->id,
-                               &call->detail);
+        err = route_wait_begin(&event->wait, call);
     }
     if (err != ERR_OK) {
         free_event(&event->wait);

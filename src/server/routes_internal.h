@@ -19,6 +19,7 @@
 
 enum route_right {
     RIGHT_ANYONE,
+    RIGHT_CALLER, /* whom the server has let in */
     RIGHT_OPERATOR,
     RIGHT_READ,
     RIGHT_WRITE,
@@ -247,6 +248,7 @@ struct route_wait_methods {
                  uint64_t retry_ms,
                  const struct route_turn *turn);
     void (*free)(struct route_wait *wait);
+    bool reads; /* what it delivers is read from the space */
 };
 
 /* A request without an answer, or a stream. Part of a record of its owner. */
@@ -257,7 +259,10 @@ struct route_wait {
     struct list_node in_space;
     struct list_node in_ready;
     mono_ms due;
-    size_t at; /* in the heap; SIZE_MAX: not in it */
+    size_t at;                    /* in the heap; SIZE_MAX: not in it */
+    mono_ms expires;              /* its credential; MONO_NEVER: never */
+    bool has_credential;          /* if the host has given one: */
+    struct credential credential; /* of the caller */
 };
 
 struct route_space {
@@ -280,9 +285,7 @@ struct route_space {
 
 /* OVERLOADED: too many wait. The methods are set by the caller. */
 MUST_CHECK enum err route_wait_begin(struct route_wait *wait,
-                                     struct route_space *space,
-                                     net_id id,
-                                     struct err_detail *detail);
+                                     struct route_call *call);
 
 /* Takes it out of everything, and calls `free`. */
 void route_wait_end(struct route_wait *wait);
@@ -328,6 +331,9 @@ void route_peer_open(struct route_peer *peer,
                      struct value principal,
                      struct value session);
 void route_peer_close(struct route_peer *peer);
+
+/* The one behind a peer of the hub; NULL: it is not of a route. */
+struct route_peer *route_peer_of(const struct hub_peer *peer);
 
 /* Numbers, sends and releases it. */
 void route_peer_send(struct route_peer *peer, struct message *message);

@@ -45,6 +45,11 @@ static void on_broken(void *ctx)
     peer->received(peer, &none);
 }
 
+struct route_peer *route_peer_of(const struct hub_peer *peer)
+{
+    return peer->send == on_send ? peer->ctx : NULL;
+}
+
 void route_peer_open(struct route_peer *peer,
                      struct route_space *space,
                      struct value principal,

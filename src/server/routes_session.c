@@ -65,6 +65,9 @@ static void take_verdicts(struct route_session *session,
     VEC_FOREACH (&message->verdicts, one) {
         struct route_commit *pending = find_commit(session, one->local_seq);
         if (pending != NULL) {
+            if (session->peer.space->metrics != NULL) {
+                metrics_commit(session->peer.space->metrics, one->verdict.err);
+            }
             pending->verdict = one->verdict;
             one->verdict = (struct verdict){0};
             decide(pending);
@@ -267,6 +270,22 @@ void route_commit_release(struct route_commit *pending)
         verdict_release(&pending->verdict);
         *pending = (struct route_commit){0};
     }
+}
+
+const struct credential *route_credential(const struct hub_peer *peer,
+                                          const struct commit *commit)
+{
+    struct route_peer *of = route_peer_of(peer);
+    if (of == NULL || of->received != received) {
+        return NULL;
+    }
+    const struct route_session *session =
+        CONTAINER_OF(of, struct route_session, peer);
+    const struct route_commit *pending =
+        find_commit(session, commit->local_seq);
+    return pending != NULL && pending->wait->has_credential
+               ? &pending->wait->credential
+               : NULL;
 }
 
 /* -- Looks --------------------------------------------------------------- */

@@ -70,13 +70,24 @@ static struct route_wait *find_wait(const struct route_space *space, net_id id)
     return map_find(&space->by_id, id, has_id, &id);
 }
 
-enum err route_wait_begin(struct route_wait *wait,
-                          struct route_space *space,
-                          net_id id,
-                          struct err_detail *detail)
+static mono_ms expiry_of(const struct route_context *context)
 {
+    const struct credential *credential = context->credential;
+    if (credential == NULL || credential->expires_ms == 0) {
+        return MONO_NEVER;
+    }
+    return context->now + (credential->expires_ms > context->wall_ms
+                               ? credential->expires_ms - context->wall_ms
+                               : 0);
+}
+
+enum err route_wait_begin(struct route_wait *wait, struct route_call *call)
+{
+    struct route_space *space = call_space(call);
+    const net_id id = call->request->id;
+    const struct credential *credential = call->context->credential;
     if (space->waiting >= ROUTE_WAITING_MAX) {
-        return err_set(detail,
+        return err_set(&call->detail,
                        ERR_OVERLOADED,
                        "%u requests of this space wait already, which is the "
                        "limit",
@@ -87,6 +98,11 @@ enum err route_wait_begin(struct route_wait *wait,
     wait->id = id;
     wait->due = MONO_NEVER;
     wait->at = SIZE_MAX;
+    wait->expires = expiry_of(call->context);
+    wait->has_credential = credential != NULL;
+    if (credential != NULL) {
+        wait->credential = *credential;
+    }
     list_node_init(&wait->in_space);
     list_node_init(&wait->in_ready);
     list_push_back(&space->waits, &wait->in_space);
@@ -247,6 +263,29 @@ void route_space_end(struct route_space *space,
                                                struct route_wait,
                                                in_space);
         wait->methods->fail(wait, why, retry_ms, &turn);
+    }
+}
+
+void route_space_recheck(struct route_space *space,
+                         bool (*may_read)(void *ctx,
+                                          const struct credential *credential),
+                         void *may_read_ctx,
+                         route_deliver_fn *deliver,
+                         void *ctx)
+{
+    const struct route_turn turn = {space->now, 0, deliver, ctx};
+    struct err_detail why = {0};
+    (void)err_set(&why,
+                  ERR_ACCESS,
+                  "the access document of the space no longer permits reading");
+    LIST_FOREACH (&space->waits, node) {
+        struct route_wait *wait =
+            CONTAINER_OF(node, struct route_wait, in_space);
+        if (wait->methods->reads &&
+            (!wait->has_credential ||
+             !may_read(may_read_ctx, &wait->credential))) {
+            wait->methods->fail(wait, &why, 0, &turn);
+        }
     }
 }
 

@@ -146,6 +146,12 @@ static uint64_t wall_ms(void *ctx)
     return system_wall_ms();
 }
 
+static uint64_t now_us(void *ctx)
+{
+    (void)ctx;
+    return system_us();
+}
+
 static mono_ms mono_now(void *ctx)
 {
     struct host *host = system_host();
@@ -367,6 +373,8 @@ static enum err start_workers(struct server *server,
         .log = options->log,
         .random = random_bits,
         .wall_ms = wall_ms,
+        .now_us = now_us,
+        .secret = random_bits(server),
         .send = send_all,
         .respond = respond,
         .end = end,

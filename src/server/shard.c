@@ -308,6 +308,25 @@ void shard_tick(struct shard *shard, mono_ms now)
     }
 }
 
+void shard_wake(struct shard *shard, mono_ms now)
+{
+    begin_turn(shard, now);
+    MAP_FOREACH (&shard->spaces, slot) {
+        struct shard_space *space = slot->item;
+        if (route_space_next_wake(space->routes) <= now) {
+            shard_space_touch(space);
+        }
+    }
+    end_turn(shard);
+}
+
+uint64_t shard_us(const struct shard *shard)
+{
+    return shard->options.now_us != NULL
+               ? shard->options.now_us(shard->options.ctx)
+               : 0;
+}
+
 mono_ms shard_next_wake(const struct shard *shard)
 {
     mono_ms wake = MONO_NEVER;

@@ -64,6 +64,8 @@ struct shard_options {
     const struct log *log;
     uint64_t (*random)(void *ctx);
     uint64_t (*wall_ms)(void *ctx);
+    uint64_t (*now_us)(void *ctx); /* for metrics; NULL: nothing is timed */
+    uint64_t secret;               /* of the server (server/routes.h) */
 
     /* Sends text messages; takes the references over. */
     void (*send)(void *ctx, const struct net_outgoing *messages, size_t count);
@@ -102,6 +104,7 @@ struct shard_space {
     bool access_is_stale;       /* a commit to the access document was judged */
     struct hub_peer *observer;  /* of the access document (shard-4) */
     struct route_space *routes; /* requests that wait */
+    size_t sessions;            /* of the hub, as the metrics have them */
     struct client_leases leases;
 };
 
@@ -162,6 +165,12 @@ void shard_tick(struct shard *shard, mono_ms now);
 
 /* When something is due before the next tick; MONO_NEVER: nothing is. */
 mono_ms shard_next_wake(const struct shard *shard);
+
+/* What is due: requests that waited for long enough. */
+void shard_wake(struct shard *shard, mono_ms now);
+
+/* Microseconds, for durations; always 0 if nothing is timed. */
+uint64_t shard_us(const struct shard *shard);
 
 /* Commits of other processes, of which options.wake has learnt. */
 void shard_notice_writes(struct shard *shard);

@@ -88,6 +88,9 @@ void request_ended(struct shard *shard, net_id id);
 /* Requests of a space that wait: for a receipt, or for changes. And their end,
  * because the space is closed. */
 void requests_step(struct shard_space *space);
+
+/* Ends what waits for callers that may no longer read. */
+void requests_recheck(struct shard_space *space);
 void requests_end(struct shard_space *space);
 
 #endif

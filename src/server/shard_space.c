@@ -64,6 +64,7 @@ static void apply_access(struct shard_space *space)
                         "reading");
         }
     }
+    requests_recheck(space);
 }
 
 /* A commit of this or another process has changed the access document. */
@@ -124,23 +125,34 @@ static bool has_event(const struct commit *commit)
     return false;
 }
 
-/* The routes have checked the rights of an HTTP request themselves, by the same
- * document. */
+/* The capability behind a commit: of its channel, or of the HTTP request that
+ * it is for. */
+static enum capability capability_behind(const struct shard_space *space,
+                                         const struct hub_judgement *judgement)
+{
+    const struct channel *channel = channel_of_peer(judgement->peer);
+    const struct credential *credential =
+        route_credential(judgement->peer, judgement->commit);
+    if (channel != NULL) {
+        return channel_capability(channel);
+    }
+    return credential != NULL ? shard_capability(space, credential)
+                              : CAPABILITY_NONE;
+}
+
 static enum err judge(void *ctx,
                       struct hub_judgement *judgement,
                       struct err_detail *detail)
 {
     struct shard_space *space = ctx;
-    const struct channel *channel = channel_of_peer(judgement->peer);
     if (space->access_is_stale) {
         read_access(space);
     }
-    const enum capability capability =
-        channel != NULL ? channel_capability(channel) : CAPABILITY_OWNER;
-    const enum err err = access_judge_commit(capability,
-                                             judgement->commit,
-                                             &judgement->barrier,
-                                             detail);
+    const enum err err =
+        access_judge_commit(capability_behind(space, judgement),
+                            judgement->commit,
+                            &judgement->barrier,
+                            detail);
     if (err == ERR_OK && judgement->barrier) {
         space->access_is_stale = true;
     }
@@ -332,6 +344,9 @@ void shard_space_close(struct shard_space *space)
         wake_unwatch(shard->options.wake, space->watch);
     }
     requests_end(space);
+    metrics_add(shard->options.metrics,
+                METRICS_NOW_SESSIONS,
+                -(int64_t)space->sessions);
     route_space_free(space->routes);
     hub_detach(space->observer);
     hub_release(&space->hub);
@@ -356,9 +371,38 @@ void shard_space_touch(struct shard_space *space)
     }
 }
 
+/* Decides about the group, and counts it. */
+static void end_group(struct shard_space *space)
+{
+    struct metrics *metrics = space->shard->options.metrics;
+    const uint64_t began = shard_us(space->shard);
+    const uint64_t groups = space->hub.counters.groups;
+    const uint64_t commits = space->hub.counters.commits;
+    hub_group_end(&space->hub);
+    if (space->hub.counters.groups != groups) {
+        metrics_count(metrics,
+                      METRICS_GROUPS,
+                      space->hub.counters.groups - groups);
+        metrics_observe(metrics,
+                        METRICS_OF_GROUP_SIZE,
+                        space->hub.counters.commits - commits);
+        metrics_observe(metrics,
+                        METRICS_OF_GROUP_TIME,
+                        shard_us(space->shard) - began);
+    }
+}
+
+static void count_sessions(struct shard_space *space, size_t now)
+{
+    metrics_add(space->shard->options.metrics,
+                METRICS_NOW_SESSIONS,
+                (int64_t)now - (int64_t)space->sessions);
+    space->sessions = now;
+}
+
 void shard_space_settle(struct shard_space *space)
 {
-    hub_group_end(&space->hub);
+    end_group(space);
     list_remove(&space->in_touched);
     if (space->access_is_stale) {
         apply_access(space);
@@ -373,4 +417,5 @@ void shard_space_settle(struct shard_space *space)
         channels_tell_landed(space);
     }
     requests_step(space);
+    count_sessions(space, space->hub.sessions.count);
 }

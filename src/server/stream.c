@@ -343,15 +343,36 @@ static bool compose(struct event_stream *stream)
     return why.err == ERR_OK;
 }
 
+/* The next heartbeat, or the end of the credential. */
+static void set_due(struct event_stream *stream, mono_ms now)
+{
+    const mono_ms beat = now + ROUTE_HEARTBEAT_MS;
+    const mono_ms end = stream->wait.expires;
+    route_wait_set_due(&stream->wait, beat < end ? beat : end);
+}
+
+static void fail_stream(struct route_wait *wait,
+                        const struct err_detail *why,
+                        uint64_t retry_ms,
+                        const struct route_turn *turn);
+
 static void step_stream(struct route_wait *wait, const struct route_turn *turn)
 {
     struct event_stream *stream = stream_of(wait);
+    if (turn->now >= wait->expires) {
+        struct err_detail why = {0};
+        (void)err_set(&why,
+                      ERR_UNAUTHENTICATED,
+                      "the token has expired; continue with a new one");
+        fail_stream(wait, &why, 0, turn);
+        return;
+    }
     const bool goes_on = compose(stream);
     if (stream->events.length == 0 && turn->now >= wait->due) {
         buf_append_text(&stream->events, ":\n\n");
     }
     if (stream->events.length > 0) {
-        route_wait_set_due(wait, turn->now + ROUTE_HEARTBEAT_MS);
+        set_due(stream, turn->now);
         route_wait_chunk_adopt(wait, turn, &stream->events);
     }
     if (!goes_on) {
@@ -365,7 +386,7 @@ static void fail_stream(struct route_wait *wait,
                         const struct route_turn *turn)
 {
     struct event_stream *stream = stream_of(wait);
-    end_events(stream);
+    buf_clear(&stream->events); /* a client that may come back asks again */
     if (retry_ms > 0) {
         buf_printf(&stream->events,
                    "retry: %llu\n\n",
@@ -415,6 +436,7 @@ static const struct route_wait_methods stream_methods = {
     .step = step_stream,
     .fail = fail_stream,
     .free = free_stream,
+    .reads = true,
 };
 
 /* -- The request --------------------------------------------------------- */
@@ -514,7 +536,7 @@ static void begin_answer(struct event_stream *stream,
     buf_printf(&answer->body, "retry: %u\n\n", (unsigned)ROUTE_RETRY_MS);
     buf_append(&answer->body, stream->events.at, stream->events.length);
     buf_release(&stream->events);
-    route_wait_set_due(&stream->wait, context->now + ROUTE_HEARTBEAT_MS);
+    set_due(stream, context->now);
     if (metrics != NULL) {
         metrics_add(metrics, METRICS_NOW_STREAMS, 1);
         metrics_count(metrics, METRICS_STREAMS_RESUMED, since > 0);
@@ -532,10 +554,7 @@ static enum err begin_stream(struct route_call *call,
     stream->wait.methods = &stream_methods;
     stream->wait.space = space;
     stream->peer.received = received;
-    enum err err = route_wait_begin(&stream->wait,
-                                    space,
-                                    call->request->id,
-                                    &call->detail);
+    enum err err = route_wait_begin(&stream->wait, call);
     if (err != ERR_OK) {
         free_stream(&stream->wait);
         return err;

@@ -10,15 +10,31 @@ static mono_ms now_ms(void)
     return host->now(host);
 }
 
+/* How much the worker has before it. */
+static void set_depth(struct worker *worker, const struct item *items)
+{
+    const struct shard_options *options = &worker->shard.options;
+    int64_t depth = 0;
+    for (; items != NULL; items = items->next) {
+        depth++;
+    }
+    metrics_set_depth(options->metrics, options->number, depth);
+}
+
 static void take(struct worker *worker)
 {
     atomic_store(&worker->is_busy, true);
     struct item *items = inbox_take(&worker->inbox);
     if (items != NULL) {
+        set_depth(worker, items);
         shard_turn(&worker->shard, items, now_ms());
+        set_depth(worker, NULL);
     }
     shard_notice_writes(&worker->shard);
     const mono_ms now = now_ms();
+    if (now >= shard_next_wake(&worker->shard)) {
+        shard_wake(&worker->shard, now);
+    }
     if (now >= worker->next_tick) {
         shard_tick(&worker->shard, now);
         worker->next_tick = now + SHARD_TICK_MS;

@@ -257,6 +257,14 @@ void http_end_waiting(struct http_kit *kit, const struct err_detail *why)
     route_space_end(kit->space, why, 2000, deliver, kit);
 }
 
+void http_recheck(struct http_kit *kit,
+                  bool (*may_read)(void *ctx,
+                                   const struct credential *credential))
+{
+    buf_clear(&kit->delivered);
+    route_space_recheck(kit->space, may_read, NULL, deliver, kit);
+}
+
 /* -- A runtime ----------------------------------------------------------- */
 
 /* The places of the piece, for its functions. There is one at a time. */

@@ -67,6 +67,11 @@ const char *http_step(struct http_kit *kit, mono_ms ms);
 /* Ends all that waits. */
 void http_end_waiting(struct http_kit *kit, const struct err_detail *why);
 
+/* The access document has changed. */
+void http_recheck(struct http_kit *kit,
+                  bool (*may_read)(void *ctx,
+                                   const struct credential *credential));
+
 /* -- A runtime ----------------------------------------------------------- */
 
 /* Starts "cart": the state "items", a list; "count", computed from it; the

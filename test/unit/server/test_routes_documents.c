@@ -460,3 +460,39 @@ TEST(too_many_waiting_requests_are_refused)
     EXPECT_EQ(route_space_waiting(kit.space), 0);
     http_end(&kit);
 }
+
+static enum err judge_by_credential(void *ctx,
+                                    struct hub_judgement *judgement,
+                                    struct err_detail *detail)
+{
+    const struct credential *credential =
+        route_credential(judgement->peer, judgement->commit);
+    (void)ctx;
+    return credential != NULL && strcmp(credential->space, "narrow") != 0
+               ? ERR_OK
+               : err_set(detail, ERR_ACCESS, "not with this token");
+}
+
+TEST(the_judge_sees_the_credential_of_each_request)
+{
+    const struct credential wide = {.principal = "ann"};
+    const struct credential narrow = {.principal = "ann", .space = "narrow"};
+    struct http_kit kit;
+    http_begin(&kit, false);
+    kit.hub.options.judge = judge_by_credential;
+    hub_group_begin(&kit.hub);
+    kit.context.credential = &wide;
+    (void)http_ask(&kit, "PUT /docs/a", "{}");
+    kit.context.credential = &narrow;
+    (void)http_ask(&kit, "PUT /docs/a", "{}");
+    kit.context.credential = NULL;
+    (void)http_ask(&kit, "PUT /docs/a", "{}");
+    kit.context.credential = &wide;
+    (void)http_ask(&kit, "PUT /docs/a", "{}");
+    route_space_closed(kit.space, kit.last); /* without it, nothing is known */
+    hub_group_end(&kit.hub);
+    EXPECT_CONTAINS(http_step(&kit, 0), "#1 200 {'seq':1}; #2 403 ");
+    EXPECT_CONTAINS(buf_text(&kit.delivered), "#3 403 ");
+    EXPECT_EQ(kit.store.engine.seq, 1);
+    http_end(&kit);
+}

@@ -311,3 +311,55 @@ TEST(streams_are_counted)
     EXPECT_CONTAINS(buf_text(&kit.shown), "|heddle_watch_streams 1|");
     http_end(&kit);
 }
+
+/* -- Access -------------------------------------------------------------- */
+
+static bool is_not_bob(void *ctx, const struct credential *credential)
+{
+    (void)ctx;
+    return strcmp(credential->principal, "bob") != 0;
+}
+
+TEST(a_stream_of_a_caller_that_may_no_longer_read_ends_before_anything_is_told)
+{
+    const struct credential ann = {.principal = "ann"};
+    const struct credential bob = {.principal = "bob"};
+    struct http_kit kit;
+    http_begin(&kit, false);
+    kit.context.credential = &ann;
+    (void)http_ask(&kit, "GET /watch?id=a", NULL);
+    http_as(&kit, "bob", "r");
+    kit.context.credential = &bob;
+    (void)http_ask(&kit, "GET /watch?id=a", NULL);
+    http_as(&kit, "ann", "rw");
+    kit.context.credential = &ann;
+    (void)http_ask(&kit, "PUT /docs/a", "{'value':'secret'}");
+    hub_flush(&kit.hub); /* both have it, and bob shall not see it */
+    http_recheck(&kit, is_not_bob);
+    EXPECT_TEXT(buf_text(&kit.delivered),
+                "#2+ event: error|data: {'code':'ACCESS','class':'terminal',"
+                "'message':'the access document of the space no longer permits "
+                "reading'}; #2.");
+    EXPECT_CONTAINS(http_step(&kit, 0), "#1+ event: document");
+    EXPECT(strstr(buf_text(&kit.delivered), "#2") == NULL);
+    http_end(&kit);
+}
+
+TEST(a_stream_ends_with_the_token_of_its_caller)
+{
+    struct http_kit kit;
+    http_begin(&kit, false);
+    const struct credential ann = {
+        .principal = "ann",
+        .expires_ms = kit.context.wall_ms + 20000,
+    };
+    kit.context.credential = &ann;
+    (void)http_ask(&kit, "GET /watch?id=a", NULL);
+    EXPECT_TEXT(http_step(&kit, 15000), "#1+ :");
+    EXPECT_EQ(route_space_next_wake(kit.space), kit.context.now + 5000);
+    EXPECT_TEXT(http_step(&kit, 4999), "");
+    EXPECT_CONTAINS(http_step(&kit, 1),
+                    "#1+ event: error|data: {'code':'UNAUTHENTICATED'");
+    EXPECT_CONTAINS(buf_text(&kit.delivered), "; #1.");
+    http_end(&kit);
+}
