@@ -121,7 +121,8 @@ static void flush(struct net *net)
         }
         connection->is_flushing = false;
         if (connection->state == NET_STATE_SOCKET) {
-            if (connection->is_ending || connection->ping_due) {
+            if (connection->is_ending || connection->ping_due ||
+                connection->is_compressed) {
                 lws_callback_on_writable(connection->wsi);
             } else if (net_socket_write(connection) != 0) {
                 net_connection_kill(connection);

@@ -35,6 +35,7 @@ void net_connection_free(struct net_connection *connection)
     net_connection_closed(connection);
     net_connection_forget(connection);
     net_connection_drop_queue(connection);
+    net_socket_free_copy(connection);
     VEC_FOREACH (&connection->held, held) {
         net_bytes_unref(*held);
     }

@@ -269,6 +269,7 @@ static enum err begin(struct net *net, struct err_detail *detail)
         info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
         info.ssl_cert_filepath = options->certificate;
         info.ssl_private_key_filepath = options->private_key;
+        info.provided_client_ssl_ctx = net_tls_unused(net);
     }
     net->listening = lws_create_vhost(net->context, &info);
     if (net->listening == NULL || !net_watch_begin(net) ||
@@ -335,6 +336,7 @@ static void *io_thread(void *of)
     if (net->context != NULL) {
         lws_sul_cancel(&net->sweep);
         lws_context_destroy(net->context);
+        net_tls_release(net);
     }
     thread_log = NULL;
     return NULL;

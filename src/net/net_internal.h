@@ -92,6 +92,9 @@ struct net_connection {
     size_t queued_bytes;
     size_t front_sent; /* bytes of the first message */
 
+    unsigned char *copy; /* what is being compressed; NULL: nothing */
+    size_t copy_length;
+
     /* Input: the parts of a message; and messages answered with NET_LATER. */
     struct buf input;
     VEC_SMALL(struct net_bytes *) held;
@@ -155,6 +158,7 @@ struct net {
     int watch_fd;
     struct net_address *admitted; /* of the socket that is being adopted */
     struct ssl_ctx_st *server_tls;
+    struct ssl_ctx_st *unused_tls;
     uint16_t port;
     pthread_t thread;
 
@@ -308,6 +312,7 @@ int net_socket_opened(struct net_connection *connection);
 int net_socket_received(struct net_connection *connection,
                         const char *at,
                         size_t length);
+void net_socket_free_copy(struct net_connection *connection);
 void net_socket_resume(struct net_connection *connection);
 
 /* Writes what the kernel takes. Nonzero: the connection is to be closed. */
@@ -391,6 +396,11 @@ int net_dial_headers(struct net_connection *connection,
 
 MUST_CHECK enum err net_tls_check(const struct net_options *options,
                                   struct err_detail *detail);
+/* A context for dialing, which a host that listens never does. Without it
+ * libwebsockets makes one with all authorities of the system, and loses it. */
+struct ssl_ctx_st *net_tls_unused(struct net *net);
+void net_tls_release(struct net *net);
+
 void net_tls_reload(struct net *net, struct net_reload *reload);
 
 #endif

@@ -64,6 +64,18 @@ enum err net_tls_check(const struct net_options *options,
     return err;
 }
 
+struct ssl_ctx_st *net_tls_unused(struct net *net)
+{
+    net->unused_tls = SSL_CTX_new(TLS_client_method());
+    return net->unused_tls;
+}
+
+void net_tls_release(struct net *net)
+{
+    SSL_CTX_free(net->unused_tls);
+    net->unused_tls = NULL;
+}
+
 void net_tls_reload(struct net *net, struct net_reload *reload)
 {
     enum err err = net_tls_check(&net->options, reload->detail);

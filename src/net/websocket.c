@@ -8,8 +8,9 @@
  *                    kernel does not take of a part stays in libwebsockets, and
  *                    nothing is written until it is gone.
  *   net-websocket-3  Masked and compressed messages are framed by
- *                    libwebsockets, one per call; compressed ones one per turn,
- *                    because it may have to drain the compressor in between. */
+ *                    libwebsockets. A compressed one is given to it whole, and
+ *                    the next one in a later turn, because it may have to drain
+ *                    the compressor in between. */
 
 #include <string.h>
 
@@ -260,8 +261,7 @@ static int write_framed(struct net_connection *connection)
     return 0;
 }
 
-/* net-websocket-3 */
-static int write_messages(struct net_connection *connection)
+static int write_masked(struct net_connection *connection)
 {
     unsigned char *part = connection->net->part + LWS_PRE;
     while (connection->queue_count > 0 &&
@@ -280,20 +280,55 @@ static int write_messages(struct net_connection *connection)
                       (enum lws_write_protocol)kind) < 0) {
             return -1;
         }
-        if (connection->is_compressed) {
-            break;
-        }
     }
     return 0;
 }
 
+void net_socket_free_copy(struct net_connection *connection)
+{
+    mem_free(connection->copy, LWS_PRE + connection->copy_length);
+    connection->copy = NULL;
+    connection->copy_length = 0;
+}
+
+/* net-websocket-3. Only in the callback, which comes when the compressor has
+ * read the last copy. */
+static int write_compressed(struct net_connection *connection)
+{
+    net_socket_free_copy(connection);
+    if (connection->queue_count == 0 || lws_partial_buffered(connection->wsi)) {
+        return 0;
+    }
+    const size_t length = net_connection_front_left(connection);
+    connection->copy_length = length;
+    connection->copy = mem_alloc(LWS_PRE + length);
+    net_connection_take(connection, connection->copy + LWS_PRE, length);
+    count_sent(connection, length, true);
+    lws_callback_on_writable(connection->wsi);
+    return lws_write(connection->wsi,
+                     connection->copy + LWS_PRE,
+                     length,
+                     LWS_WRITE_TEXT) < 0
+               ? -1
+               : 0;
+}
+
+static int write_queue(struct net_connection *connection)
+{
+    if (connection->is_compressed) {
+        return write_compressed(connection);
+    }
+    return connection->is_dialed ? write_masked(connection)
+                                 : write_framed(connection);
+}
+
 static int write_ping(struct net_connection *connection)
 {
+    /* libwebsockets does not report a pong without a payload. */
+    unsigned char payload[LWS_PRE + 1] = {0};
     connection->ping_due = false;
-    const int written = lws_write(connection->wsi,
-                                  connection->net->part + LWS_PRE,
-                                  0,
-                                  LWS_WRITE_PING);
+    const int written =
+        lws_write(connection->wsi, payload + LWS_PRE, 1, LWS_WRITE_PING);
     return written < 0 ? -1 : 0;
 }
 
@@ -305,15 +340,12 @@ int net_socket_write(struct net_connection *connection)
     if (connection->ping_due && write_ping(connection) != 0) {
         return -1;
     }
-    const int failed = connection->is_compressed || connection->is_dialed
-                           ? write_messages(connection)
-                           : write_framed(connection);
-    if (failed != 0) {
+    if (write_queue(connection) != 0) {
         return -1;
     }
     if (connection->queue_count > 0) {
         lws_callback_on_writable(connection->wsi);
-    } else if (connection->is_ending) {
+    } else if (connection->is_ending && connection->copy == NULL) {
         return close_with(connection,
                           connection->end_code,
                           connection->reason != NULL ? connection->reason : "");

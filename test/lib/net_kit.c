@@ -232,15 +232,28 @@ void net_kit_send(struct net_kit *kit, net_id id, const char *text)
 
 /* -- Raw sockets --------------------------------------------------------- */
 
-int net_raw_connect(const struct net_kit *server)
+static bool try_connect(const struct net_kit *server, int *out)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons(net_port(server->net))};
     (void)inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT(fd >= 0);
-    EXPECT(connect(fd, (const void *)&address, sizeof address) == 0);
+    *out = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return connect(*out, (const void *)&address, sizeof address) == 0;
+}
+
+int net_raw_connect(const struct net_kit *server)
+{
+    int fd;
+    EXPECT(try_connect(server, &fd));
     return fd;
+}
+
+bool net_raw_can_connect(const struct net_kit *server)
+{
+    int fd;
+    const bool can = try_connect(server, &fd);
+    (void)close(fd);
+    return can;
 }
 
 bool net_raw_write(int socket, const void *at, size_t length)
@@ -302,27 +315,39 @@ bool net_raw_upgrade(int socket)
     return done;
 }
 
+void net_raw_put_frame(struct buf *to,
+                       unsigned char first_byte,
+                       const char *payload,
+                       size_t length)
+{
+    static const char mask[4] = {0x11, 0x22, 0x33, 0x44};
+    buf_append_char(to, (char)first_byte);
+    if (length < 126) {
+        buf_append_char(to, (char)(0x80 | length));
+    } else if (length < 65536) {
+        buf_append_char(to, (char)(0x80 | 126));
+        buf_append_char(to, (char)(length >> 8));
+        buf_append_char(to, (char)length);
+    } else {
+        buf_append_char(to, (char)(0x80 | 127));
+        for (int shift = 56; shift >= 0; shift -= 8) {
+            buf_append_char(to, (char)((uint64_t)length >> shift));
+        }
+    }
+    buf_append(to, mask, sizeof mask);
+    for (size_t i = 0; i < length; i++) {
+        const char c = payload != NULL ? payload[i] : 'x';
+        buf_append_char(to, (char)(c ^ mask[i % 4]));
+    }
+}
+
 bool net_raw_frame(int socket,
                    unsigned char first_byte,
-                   const void *payload,
+                   const char *payload,
                    size_t length)
 {
     struct buf frame = {0};
-    buf_append_char(&frame, (char)first_byte);
-    if (length < 126) {
-        buf_append_char(&frame, (char)(0x80 | length));
-    } else if (length < 65536) {
-        buf_append_char(&frame, (char)(0x80 | 126));
-        buf_append_char(&frame, (char)(length >> 8));
-        buf_append_char(&frame, (char)length);
-    } else {
-        buf_append_char(&frame, (char)(0x80 | 127));
-        for (int shift = 56; shift >= 0; shift -= 8) {
-            buf_append_char(&frame, (char)((uint64_t)length >> shift));
-        }
-    }
-    buf_append(&frame, "\0\0\0\0", 4);
-    buf_append(&frame, payload, length);
+    net_raw_put_frame(&frame, first_byte, payload, length);
     const bool done = net_raw_write(socket, frame.at, frame.length);
     buf_release(&frame);
     return done;

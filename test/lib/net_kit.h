@@ -75,6 +75,9 @@ void net_kit_send(struct net_kit *kit, net_id id, const char *text);
 /* -- Raw sockets --------------------------------------------------------- */
 
 int net_raw_connect(const struct net_kit *server);
+
+/* False: no one listens. */
+bool net_raw_can_connect(const struct net_kit *server);
 bool net_raw_write(int socket, const void *at, size_t length);
 bool net_raw_print(int socket, const char *text);
 
@@ -85,10 +88,16 @@ bool net_raw_read(int socket, struct buf *into, const char *part);
 /* Upgrades to a WebSocket. */
 bool net_raw_upgrade(int socket);
 
-/* A masked frame of a client. */
+/* Appends a masked frame of a client; a payload of NULL is 'x's. */
+void net_raw_put_frame(struct buf *to,
+                       unsigned char first_byte,
+                       const char *payload,
+                       size_t length);
+
+/* And sends it. */
 bool net_raw_frame(int socket,
                    unsigned char first_byte,
-                   const void *payload,
+                   const char *payload,
                    size_t length);
 
 #endif
