@@ -101,14 +101,16 @@ struct entity {
     struct place *payload; /* or NULL; borrowed */
     struct place *root;    /* likewise */
     enum scope scope : 8;
-    bool watched : 1;  /* the store was asked for its changes */
-    bool loaded : 1;   /* the store has sent it; or the space has no store */
-    bool pinned : 1;   /* content-addressed or inline: never sent as a read */
-    bool answered : 1; /* the store has received and answered the last such
-                          request */
-    bool listed : 1;   /* in the list of changes (replica/channel.h) */
-    bool unloaded : 1; /* entity-4 */
-    bool queued : 1;   /* in the space's `wanted` */
+    bool watched : 1;    /* the store was asked for its changes */
+    bool loaded : 1;     /* the store has sent it; or the space has no store */
+    bool pinned : 1;     /* content-addressed or inline: never sent as a read */
+    bool answered : 1;   /* the store has received and answered the last such
+                            request */
+    bool listed : 1;     /* in the list of changes (replica/channel.h) */
+    bool unloaded : 1;   /* entity-4 */
+    bool pushed : 1;     /* watched by selectors only (space_selector.h); */
+    bool reach_lost : 1; /* and not sent yet since they were installed again */
+    bool queued : 1;     /* in the space's `wanted` */
     bool ambiguous_base : 1; /* known at two seqs, and not here */
     bool plain : 1;          /* entity-5 */
     bool followed : 1; /* its schemas are known (runtime/piece_schemas.h) */

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "replica/pending.h"
+#include "replica/space_selector.h"
 #include "value/object.h"
 
 #define PENDING_OF(list_node) CONTAINER_OF((list_node), struct pending, node)
@@ -90,6 +91,7 @@ void session_free(struct session *session)
     vec_release(&session->outgoing.commits);
     vec_release(&session->followed);
     vec_release(&session->follows);
+    vec_release(&session->requests);
     value_unref(session->id);
     mem_free(session, sizeof *session);
 }
@@ -126,6 +128,7 @@ static void lose(struct session *session)
         }
     }
     space_watch_again(session->space, false);
+    space_selectors_again(session->space, false);
 }
 
 static void give_up(struct session *session)
@@ -144,6 +147,7 @@ static void connect(struct session *session)
     session->pulls_owed = 0;
     vec_clear(&session->followed);
     vec_clear(&session->follows);
+    vec_clear(&session->requests);
     session->wake = session->now + SESSION_ANSWER_MS;
     session->counters.connections++;
     session->transport->methods->connect(session->transport, session);
@@ -224,6 +228,7 @@ static void send_watch(struct session *session)
             space->wanted.at + count,
             space->wanted.count * sizeof *space->wanted.at);
     vec_push(&session->follows, follows);
+    vec_push(&session->requests, NULL);
     if (follows == 0) {
         vec_clear(&message.since);
     }
@@ -232,6 +237,25 @@ static void send_watch(struct session *session)
     send(session, &message);
     vec_release(&message.targets);
     vec_release(&message.since);
+}
+
+/* One message per selector, so that each has its own answer. */
+static void send_selectors(struct session *session)
+{
+    while (session->state == SESSION_OPEN) {
+        struct message message = {.kind = MESSAGE_WATCH};
+        struct space_request *request =
+            space_selector_next(session->space, &message);
+        if (request == NULL) {
+            return;
+        }
+        vec_push(&session->follows, 0);
+        vec_push(&session->requests, request);
+        session->pulls_owed++;
+        session->wake = session->now + SESSION_ANSWER_MS;
+        send(session, &message);
+        vec_release(&message.selectors);
+    }
 }
 
 static void send_unwatch(struct session *session)
@@ -343,7 +367,8 @@ bool session_has_commits(const struct session *session)
 static void flush(struct session *session, size_t questions, size_t messages)
 {
     if (session->state == SESSION_IDLE &&
-        (session->space->wanted.count > 0 || has_queued(session))) {
+        (session->space->wanted.count > 0 || has_queued(session) ||
+         space_selector_is_waiting(session->space))) {
         connect(session);
     }
     if (session->state != SESSION_OPEN || session->flushing) {
@@ -356,6 +381,9 @@ static void flush(struct session *session, size_t questions, size_t messages)
     replica->pumping = true;
     session->flushing = true;
     send_unwatch(session); /* a dropped document may be watched again */
+    if (UNLIKELY(!list_is_empty(&session->space->selectors))) {
+        send_selectors(session);
+    }
     const struct space *space = session->space;
     for (; questions > 0 && session->state == SESSION_OPEN &&
            space->wanted.count > 0;
@@ -392,6 +420,7 @@ static void begin_anew(struct session *session)
     space->caught_up = 0;
     clear_held(session); /* what is settled below is not in them */
     space_watch_again(space, true);
+    space_selectors_again(space, true);
     space_settle_parked(space);
 }
 
@@ -455,9 +484,15 @@ static void take_pull(struct session *session)
     for (size_t i = 0; i < session->followed.count; i++) {
         session->followed.at[i] = session->followed.at[i + follows];
     }
+    struct space_request *request = session->requests.at[0];
     session->follows.count--;
+    session->requests.count--;
     for (size_t i = 0; i < session->follows.count; i++) {
         session->follows.at[i] = session->follows.at[i + 1];
+        session->requests.at[i] = session->requests.at[i + 1];
+    }
+    if (UNLIKELY(request != NULL)) {
+        space_selector_answered(session->space, request);
     }
 }
 

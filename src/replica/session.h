@@ -75,6 +75,8 @@ struct session {
     followed;              /* the unloaded entities in them, in
                               order, */
     VEC(uint32_t) follows; /* and how many in each */
+    VEC(struct space_request *)
+    requests; /* likewise, the selector of each, or NULL */
     bool draining;
     bool flushing;
     bool deltas;             /* the store may send them */

@@ -10,6 +10,7 @@
 #include "replica/observe.h"
 #include "replica/pending.h"
 #include "replica/session.h"
+#include "replica/space_selector.h"
 
 /* -- Open and close ------------------------------------------------------ */
 
@@ -35,6 +36,7 @@ enum err space_open(struct replica *replica,
     space->local_seq =
         options->first_local_seq > 0 ? options->first_local_seq - 1 : 0;
     list_init(&space->pending);
+    list_init(&space->selectors);
     if (options->transport != NULL) {
         space->session = session_new(space, options);
     }
@@ -53,6 +55,7 @@ void space_close(struct space *space)
     if (space->session != NULL) {
         session_free(space->session);
     }
+    space_selectors_free(space);
     MAP_FOREACH (&space->entities, slot) {
         entity_free(slot->item);
     }
@@ -151,7 +154,7 @@ bool space_unwant(struct space *space, struct entity *entity)
         return true;
     }
     if (!entity->loaded || !entity->answered || entity->queued ||
-        entity->unloaded) {
+        entity->unloaded || entity->pushed) {
         return false;
     }
     const struct target target = {value_ref(entity->id), entity->scope};

@@ -77,9 +77,11 @@ struct space {
                                     observations, too */
     VEC(struct entity *) wanted; /* to be watched */
     VEC(struct target)
-    unwanted;        /* not to be watched any more; each id is a reference */
-    size_t unloaded; /* number of unloaded entities */
-    bool filling;    /* all of them were wanted: sched/lanes.c */
+    unwanted; /* not to be watched any more; each id is a reference */
+    struct list selectors; /* struct space_request (space_selector.h) */
+    bool reach_lost;       /* an entity is */
+    size_t unloaded;       /* number of unloaded entities */
+    bool filling;          /* all of them were wanted: sched/lanes.c */
     VEC(struct entity *)
     loading; /* requested, and not here at that time; space_is_loading drops
                 those that have arrived */
@@ -206,6 +208,10 @@ void space_settle_local(const struct space *space,
  * notification. False, with nothing changed: a delta is not for the state that
  * is here, so the store must be asked again. */
 MUST_CHECK bool space_take_sync(struct space *space, struct message *message);
+
+/* The state of the document at the store is unknown from now on. Called while
+ * changes are collected. */
+void space_remove(struct space *space, struct entity *entity);
 
 /* There will be no marker for what is parked or waits: settles it now. */
 void space_settle_parked(struct space *space);

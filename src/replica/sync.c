@@ -5,6 +5,7 @@
 #include "replica/pending.h"
 #include "replica/session.h"
 #include "replica/space.h"
+#include "replica/space_selector.h"
 #include "value/patch.h"
 
 /* The document is here from now on. */
@@ -105,39 +106,55 @@ static bool resolve_deltas(struct space *space, struct message *message)
 
 /* -- Syncs --------------------------------------------------------------- */
 
-/* True if this is the first state received of the document. */
-static bool take_upsert(struct space *space, const struct upsert *upsert)
+/* True if this is the first state received of the document. `reached`: a
+ * selector brought it. */
+static bool take_upsert(struct space *space,
+                        const struct upsert *upsert,
+                        bool reached)
 {
+    if (upsert->from > 0) {
+        return false; /* superseded */
+    }
     struct entity *entity =
-        entity_find(space, upsert->target.scope, upsert->target.id);
-    if (entity == NULL || upsert->from > 0) {
-        return false; /* not known here, or superseded */
+        reached ? space_selector_push(space, &upsert->target)
+                : entity_find(space, upsert->target.scope, upsert->target.id);
+    if (entity == NULL) {
+        return false; /* not known here */
     }
     const bool first = !entity->loaded;
     change_list_touch(&space->replica->changes, entity);
     space->replica->counters.documents++;
+    /* A document that is also wanted by name is still to be answered. */
+    const bool answered = !reached || entity->pushed || entity->answered;
     load(space, entity);
+    entity->answered = answered;
     if (overlay_confirm(entity, upsert->seq, upsert->document)) {
         pending_absorb(entity);
     }
     return first;
 }
 
-/* The document left the watch: its state at the store is unknown from now
- * on. */
-static void take_remove(struct space *space, const struct target *target)
+void space_remove(struct space *space, struct entity *entity)
 {
-    struct entity *entity = entity_find(space, target->scope, target->id);
-    if (entity == NULL) {
-        return;
-    }
     change_list_touch(&space->replica->changes, entity);
     entity->seq = 0;
     entity->watched = false;
+    entity->pushed = false;
+    entity->reach_lost = false;
     entity_set_loaded(entity, false);
     space->unloaded -= entity->unloaded;
     entity->unloaded = false;
     (void)overlay_confirm(entity, 0, VALUE_NONE);
+}
+
+/* The document left the watch, unless it is being asked for by name. */
+static void take_remove(struct space *space, const struct target *target)
+{
+    struct entity *entity = entity_find(space, target->scope, target->id);
+    if (entity != NULL &&
+        (entity->pushed || !entity->watched || entity->answered)) {
+        space_remove(space, entity);
+    }
 }
 
 bool space_take_sync(struct space *space, struct message *message)
@@ -147,13 +164,15 @@ bool space_take_sync(struct space *space, struct message *message)
     }
     bool pull = message->pull;
     take_befores(space, message);
-    VEC_FOREACH (&message->upserts, upsert) {
+    for (size_t i = 0; i < message->upserts.count; i++) {
+        const bool reached = i + message->reached >= message->upserts.count;
         /* After a resume, the answer to a watch comes like any other sync. */
-        pull = take_upsert(space, upsert) || pull;
+        pull = take_upsert(space, &message->upserts.at[i], reached) || pull;
     }
     VEC_FOREACH (&message->targets, target) {
         take_remove(space, target);
     }
+    pull = space_selectors_take(space, message) || pull;
     if (message->to_seq > space->seq) {
         space->seq = message->to_seq;
     }
@@ -213,7 +232,8 @@ void space_watch_again(struct space *space, bool answered)
     vec_clear(&space->wanted);
     MAP_FOREACH (&space->entities, slot) {
         struct entity *entity = slot->item;
-        if (entity->watched && (answered || !entity->answered)) {
+        if (entity->watched && !entity->pushed &&
+            (answered || !entity->answered)) {
             space_watch(space, entity);
             if (!entity->loaded && !entity->unloaded) {
                 vec_push(&space->loading, entity);
@@ -237,6 +257,7 @@ void space_reset(struct space *space)
         entity->unloaded = false;
     }
     space->unloaded = 0;
+    space_selectors_reset(space);
     space_watch_again(space, true);
     if (space->session != NULL) {
         session_restart(space->session);
