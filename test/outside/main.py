@@ -93,7 +93,7 @@ def comment(text):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev outside", description=__doc__.splitlines()[0])
-    parser.add_argument("rounds", nargs="?", type=int, default=300)
+    parser.add_argument("rounds", nargs="?", type=int, default=400)
     parser.add_argument("seed", nargs="?", default=None)
     parser.add_argument("--round", type=int, help="only this one, told in full; the argument is the seed")
     parser.add_argument("--kind", action="append", help="only rounds of this kind (%s)" % ", ".join(

@@ -10,6 +10,7 @@ import rounds_command
 import rounds_library
 import rounds_look
 import rounds_lua
+import rounds_network
 import rounds_process
 import rounds_spaces
 import rounds_tasks
@@ -61,10 +62,11 @@ KINDS = [
     Kind("users", 3, rounds_lua.users),
     Kind("asked", 3, rounds_lua.asked),
     Kind("dormant", 1, rounds_lua.dormant),
+    Kind("network", 46, rounds_network.network),
 ]
 
-# What 300 rounds contain at least.
-FLOOR_ROUNDS = 300
+# What 400 rounds contain at least; a quarter of them is over the network.
+FLOOR_ROUNDS = 400
 FLOORS = {
     # operations in the bodies of handlers
     "body set": 200, "body delete": 100, "body append": 100, "body add_unique": 70, "body remove": 70,
@@ -103,6 +105,14 @@ FLOORS = {
     "sent again after a kill": 3, "kill -9": 8, "SIGSTOP": 6, "unknown answer": 1, "full disk": 4,
     "full disk refused": 1, "held confirmations": 5, "refused commits": 2, "clock that moves": 3, "compact": 15, "compact killed": 1,
     "compact beside a stopped process": 2,
+    # the network
+    "network landed": 3000, "network replayed": 60, "network conflict": 30, "network cell landed": 200,
+    "network view": 5000, "session resumed": 60, "session new": 500, "network pipelined": 200,
+    "network server killed": 50, "network server drained": 10, "network server stopped": 10,
+    "network client killed": 10, "network fault": 150, "network cut": 40, "network half": 8, "network delay": 8,
+    "network trickle": 8, "network stall": 8, "network drop": 15, "network repeat": 15, "network swap": 15,
+    "network header": 5, "network channel": 5, "network syntax": 5, "network text": 5, "network lines": 5,
+    "channel opened again": 15, "channel closed by the server": 10,
 }
 
 
