@@ -9,6 +9,7 @@
 #include "base/size_classes.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/remote_option.h"
 #include "cli/report.h"
 #include "cli/timers.h"
 #include "store/sqlite_setup.h"
@@ -80,9 +81,11 @@ static int run_version(const struct options *options)
 
 /* -- The tree ------------------------------------------------------------ */
 
-#define PLACE_OPTIONS (OPTION_DIR | OPTION_SPACE)
-#define DATA_OPTIONS \
-    (PLACE_OPTIONS | OPTION_TIMEOUT | OPTION_USER | OPTION_BRANCH)
+#define PLACE_OPTIONS  (OPTION_DIR | OPTION_SPACE)
+#define SERVER_OPTIONS (OPTION_SERVER | OPTION_KEY)
+#define DATA_OPTIONS                                                 \
+    (PLACE_OPTIONS | SERVER_OPTIONS | OPTION_TIMEOUT | OPTION_USER | \
+     OPTION_BRANCH)
 #define FORM_OPTIONS (OPTION_PRETTY | OPTION_CANONICAL)
 #define LOOK_OPTIONS (PLACE_OPTIONS | FORM_OPTIONS)
 
@@ -127,8 +130,8 @@ static const struct command root_commands[] = {
             "SIGHUP reads certificates, keys and owners again. Settings come\n"
             "from --config, then from variables (HEDDLE_SERVE_LISTEN), then\n"
             "from options. heddle-serve(1) lists them.\n",
-        .example = "  $ heddle serve --insecure-local --check\n"
-                   "  valid\n",
+        .example =
+            "  $ heddle serve --insecure-local --listen 127.0.0.1:8800\n",
         .has_threads = true,
         .run = serve_run,
     },
@@ -621,7 +624,8 @@ int main(int argc, char **argv)
     struct options options;
     int code = options_read(&options, argc, argv);
     if (code == CODE_OK) {
-        if (!options.command->has_threads) {
+        if (!options.command->has_threads &&
+            remote_option_url(&options) == NULL) {
             own_process();
         }
         code = run(&options);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/nearest.h"
+#include "cli/remote_option.h"
 #include "cli/report.h"
 #include "value/utf8.h"
 
@@ -27,6 +28,11 @@ static const struct option_row {
      OPTION_DIR,
      KEPT(dir),
      "the data directory (default ./heddle-data)"},
+    {"--server",
+     "URL",
+     OPTION_SERVER,
+     KEPT(server),
+     "a server instead of a directory (default $HEDDLE_SERVER)"},
     {"--listen",
      "ADDRESS:PORT",
      OPTION_LISTEN,
@@ -514,6 +520,10 @@ static int check_operands(const struct options *options)
 static int check_options(const struct options *options)
 {
     const option_set known = options->command->options | OPTIONS_COMMON;
+    const int code = remote_option_check(options);
+    if (code != CODE_OK) {
+        return code;
+    }
     for (size_t i = 0; i < COUNT_OF(option_rows); i++) {
         const option_set bit = option_rows[i].option;
         if ((options->given & bit & ~known) != 0) {

@@ -16,7 +16,7 @@
 
 #include "cli/command.h"
 
-/* Options by number; a set of them has one bit per option. Free: 61 to 63,
+/* Options by number; a set of them has one bit per option. Free: 62, 63,
  * 81 to 89, 96 to 127. */
 #define OPTION_HELP       ((option_set)1 << 0)
 #define OPTION_JSON       ((option_set)1 << 1)
@@ -86,6 +86,8 @@
 #define OPTION_AUDIENCE   ((option_set)1 << 94)
 #define OPTION_KEY        ((option_set)1 << 95)
 
+#define OPTION_SERVER ((option_set)1 << 61)
+
 #define OPTION_KEEP_COMMITS ((option_set)1 << 52)
 #define OPTION_KEEP_AGE     ((option_set)1 << 53)
 #define OPTION_FULL         ((option_set)1 << 54)
@@ -121,6 +123,7 @@ struct options {
         const char *filter;
         const char *seed;
         const char *dir;
+        const char *server;
         const char *name;
         const char *allow;
         const char *allow_net;

@@ -24,7 +24,6 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/visit.h"
-#include "host/presence.h"
 #include "runtime/task.h"
 #include "value/array.h"
 #include "value/json.h"
@@ -53,11 +52,10 @@ struct running {
     struct visit visit;
     struct visit_look look;
     bool looks;
-    struct presence *presence; /* or NULL */
-    bool told;                 /* that it is up to date */
-    VEC(pid_t) children;       /* that effects have started */
-    VEC(struct stamp) stamps;  /* of the file and its modules */
-    struct visit_texts good;   /* of what has started last */
+    bool told;                /* that it is up to date */
+    VEC(pid_t) children;      /* that effects have started */
+    VEC(struct stamp) stamps; /* of the file and its modules */
+    struct visit_texts good;  /* of what has started last */
 };
 
 /* -- What effects may do ------------------------------------------------- */
@@ -437,13 +435,8 @@ static void be_present(struct running *running)
         array_push_adopt(value_empty_array(), value_ref(visit->piece->name)));
     object_put_adopt(&about, "effects", value_bool(true));
     object_put_adopt(&about, "looks", value_bool(true));
-    if (presence_begin(visit->folder,
-                       live_session(visit->live),
-                       about,
-                       &running->presence,
-                       &ignored) != ERR_OK) {
-        running->presence = NULL;
-    }
+    const enum err err = live_begin_presence(visit->live, about, &ignored);
+    (void)err;
     value_unref(about);
 }
 
@@ -531,8 +524,6 @@ static int end(struct running *running, int code)
         running->looks = false;
         visit_look_end(&running->look);
     }
-    presence_end(running->presence);
-    running->presence = NULL;
     return visit_close(&running->visit, code);
 }
 

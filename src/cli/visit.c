@@ -14,6 +14,7 @@
 #include "cli/input.h"
 #include "cli/look.h"
 #include "cli/output.h"
+#include "cli/remote_option.h"
 #include "cli/report.h"
 #include "host/system.h"
 #include "host/wake.h"
@@ -582,13 +583,19 @@ int visit_open(struct visit *visit,
                const struct options *options,
                enum data_dir_access access)
 {
+    const char *url = remote_option_url(options);
+    struct remote *remote = NULL;
     visit->options = options;
-    visit->folder =
-        options->values.dir != NULL ? options->values.dir : folder_default;
+    visit->folder = url != NULL                   ? url
+                    : options->values.dir != NULL ? options->values.dir
+                                                  : folder_default;
     struct events_policy policy;
     int code = read_timeout(visit);
     if (code == CODE_OK) {
         code = read_hops(options, &policy);
+    }
+    if (code == CODE_OK && url != NULL) {
+        code = remote_option_open(options, &remote);
     }
     if (code != CODE_OK) {
         return code;
@@ -597,7 +604,9 @@ int visit_open(struct visit *visit,
     const struct wake_outside outside = begin_tasks(visit);
     const char *const spaces[] = {look_space(options)};
     const struct live_options live = {
-        .folder = visit->folder,
+        .folder = url != NULL ? NULL : visit->folder,
+        .remote = remote,
+        .connect_ms = visit->timeout,
         .access = access,
         .spaces = spaces,
         .space_count = COUNT_OF(spaces),

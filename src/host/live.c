@@ -10,6 +10,8 @@
 #include "host/hub_link.h"
 #include "host/mirrors.h"
 #include "host/names.h"
+#include "host/presence.h"
+#include "host/remote.h"
 #include "host/resume_pages.h"
 #include "host/session_lock.h"
 #include "host/system.h"
@@ -130,11 +132,14 @@ static enum err connect(struct live *live,
     const struct identity identity = {live->user, live->session};
     struct space_options options = {
         .id = at->name,
-        .transport = at->stored ? &at->link.transport : NULL,
+        .transport = at->stored            ? &at->link.transport
+                     : at->channel != NULL ? remote_transport(at->channel)
+                                           : NULL,
         .session = live->session,
         .seed = live->host->random(live->host) | 1,
         .backoff_max = LIVE_RETRY_MS,
         .batch = true,
+        .deltas = at->channel != NULL,
     };
     enum err err = ERR_OK;
     if (at->stored && live->runtime.spaces.count == 0) {
@@ -147,12 +152,18 @@ static enum err connect(struct live *live,
                                   &options.first_local_seq,
                                   detail);
     }
+    if (at->channel != NULL) {
+        options.first_local_seq = remote_attached(at->channel)->next_local_seq;
+        options.branch = live->spaces.count == 0 && live->options.branch != NULL
+                             ? value_text_new(live->options.branch)
+                             : VALUE_NONE;
+    }
     if (err == ERR_OK) {
         err = runtime_open(&live->runtime, &options, &at->space, detail);
     }
     value_unref(options.branch);
     if (err == ERR_OK) {
-        at->space->held = at->stored; /* until send has the lock */
+        at->space->held = at->store != NULL; /* until send_group */
     }
     return err;
 }
@@ -188,6 +199,9 @@ static enum err open_store(struct live *live,
 /* Its runtime, if any, has left it. */
 static void close_space(struct live_space *at)
 {
+    if (at->channel != NULL) {
+        live_remote_close(at);
+    }
     if (at->stored) {
         wake_unwatch(&at->live->wake, at->watch);
         hub_link_release(&at->link);
@@ -209,7 +223,9 @@ static enum err add_space(struct live *live,
     at->live = live;
     at->name = value_ref(id);
     enum err err = ERR_OK;
-    if (live->folder.length > 0) {
+    if (live->remote != NULL) {
+        err = live_remote_open(live, at, access, detail);
+    } else if (live->folder.length > 0) {
         err = open_store(live, at, name, access, detail);
     }
     if (err == ERR_OK) {
@@ -264,7 +280,8 @@ static enum err open_on_demand(void *ctx,
     const struct text text = value_text(&id);
     const bool is_read_only = live->options.access == DATA_DIR_READ_ONLY;
     buf_append(&name, text.at, text.length);
-    const enum err err = !create && live->folder.length == 0
+    const bool has_stores = live->folder.length > 0 || live->remote != NULL;
+    const enum err err = !create && !has_stores
                              ? err_set(detail,
                                        ERR_NOT_FOUND,
                                        "there is no space '%.60s'",
@@ -417,13 +434,19 @@ static struct live *make(const struct live_options *options)
     live->options = *options;
     live->host = options->host != NULL ? options->host : system_host();
     live->deadline = MONO_NEVER;
+    live->remote = options->remote;
+    live->connect_ms =
+        options->connect_ms > 0 ? options->connect_ms : LIVE_CONNECT_MS;
     if (options->folder != NULL) {
         buf_append_text(&live->folder, options->folder);
     }
     name_session(live, options);
     folder_claims_init(&live->folder_claims, buf_text(&live->folder));
-    struct claims *claims =
-        options->folder != NULL ? &live->folder_claims.claims : NULL;
+    asked_claims_init(&live->asked_claims, live_remote_ask, NULL);
+    struct claims *claims = options->remote != NULL ? &live->asked_claims.claims
+                            : options->folder != NULL
+                                ? &live->folder_claims.claims
+                                : NULL;
     live->event_source = (struct event_source){
         .store = store_of,
         .ctx = live,
@@ -467,10 +490,14 @@ enum err live_open(const struct live_options *options,
         err = data_dir_open(options->folder, options->access, detail);
     }
     if (err != ERR_OK) {
+        remote_free(options->remote);
         return err;
     }
     struct live *live = make(options);
     err = wake_init(&live->wake, options->outside, detail);
+    if (err == ERR_OK && live->remote != NULL) {
+        err = wake_listen(&live->wake, remote_fd(live->remote), detail);
+    }
     if (err == ERR_OK) {
         err = claim_session(live, detail);
     }
@@ -491,12 +518,16 @@ void live_drop(struct live *live)
         return;
     }
     runtime_release(&live->runtime);
+    event_source_release(&live->event_source); /* after its last commit */
+    presence_end(live->presence);
     VEC_FOREACH (&live->spaces, at) {
         close_space(*at);
     }
     vec_release(&live->spaces);
-    session_lock_free(live->session_lock);     /* after its last commit */
-    event_source_release(&live->event_source); /* likewise */
+    session_lock_free(live->session_lock); /* likewise */
+    asked_claims_release(&live->asked_claims);
+    remote_free(live->remote);
+    value_unref(live->about);
     mirrors_release(&live->mirrors);
     wake_release(&live->wake);
     buf_release(&live->folder);
@@ -539,6 +570,10 @@ static bool waits_its_turn(const struct live_space *at)
 static void listen(struct live *live, mono_ms now)
 {
     wake_take_writes(&live->wake, note_written, live);
+    if (live->remote != NULL) {
+        (void)live_remote_exchange(live);
+        return;
+    }
     VEC_FOREACH (&live->spaces, at) {
         if (!(*at)->stored) {
             continue;
@@ -563,12 +598,16 @@ static void listen(struct live *live, mono_ms now)
 /* Everything but commits goes out, and the answers come back. */
 static void exchange(struct live *live)
 {
-    VEC_FOREACH (&live->spaces, at) {
-        if ((*at)->stored) {
-            space_flush((*at)->space);
-            hub_flush(&(*at)->hub);
+    do {
+        VEC_FOREACH (&live->spaces, at) {
+            if ((*at)->store != NULL) {
+                space_flush((*at)->space);
+            }
+            if ((*at)->stored) {
+                hub_flush(&(*at)->hub);
+            }
         }
-    }
+    } while (live->remote != NULL && live_remote_exchange(live));
     replica_pump(&live->runtime.replica);
 }
 
@@ -577,6 +616,12 @@ static void exchange(struct live *live)
  * host's (live-9) until the step ends. True: there are more. */
 static bool send_group(struct live *live, struct live_space *at)
 {
+    if (at->channel != NULL) {
+        at->space->held = false;
+        const bool more = space_flush_group(at->space);
+        at->space->held = true;
+        return more;
+    }
     struct database *database = &at->engine.database;
     const uint64_t conflicts = at->hub.counters.conflicts;
     enum err err = ERR_READ_ONLY;
@@ -599,17 +644,24 @@ static bool send_group(struct live *live, struct live_space *at)
 }
 
 /* What was committed since the last time goes out, and the answers come back.
- * If the step is to end, what is left goes out with the next one: true. */
+ * True: there is more to do, because the step is to end and what is left goes
+ * out with the next one, or because a server has sent something. */
 static bool send(struct live *live)
 {
     bool left = false;
-    VEC_FOREACH (&live->spaces, at) {
-        while (!left && (*at)->stored && send_group(live, *at)) {
-            left = live_is_due(live);
+    bool has_arrived = false;
+    bool arrives = false;
+    do {
+        VEC_FOREACH (&live->spaces, at) {
+            while (!left && (*at)->store != NULL && send_group(live, *at)) {
+                left = live_is_due(live);
+            }
         }
-    }
+        arrives = live->remote != NULL && live_remote_exchange(live);
+        has_arrived = has_arrived || arrives;
+    } while (arrives && !left && !live_is_due(live));
     replica_pump(&live->runtime.replica);
-    return left || replica_has_questions(&live->runtime.replica);
+    return left || has_arrived || replica_has_questions(&live->runtime.replica);
 }
 
 /* While others are in the queue, an event is handled when it is its turn to
@@ -652,70 +704,6 @@ static void tell_who_reads(struct live *live)
     mirrors_flush(&live->mirrors, &source, live->options.log);
 }
 
-/* -- Troubles ------------------------------------------------------------ */
-
-static const struct err_detail *trouble_of(const struct live_space *at)
-{
-    const struct err_detail *troubles = at->hub.troubles;
-    for (unsigned work = HUB_WORK_COUNT; at->stored && work-- > 0;) {
-        if (troubles[work].err != ERR_OK) {
-            return &troubles[work];
-        }
-    }
-    return at->stored && at->busy_long ? &at->busy : NULL;
-}
-
-static void report(struct live *live, struct live_space *at)
-{
-    const struct err_detail *now = trouble_of(at);
-    const enum err err = now != NULL ? now->err : ERR_OK;
-    if (err == at->trouble.err) {
-        return;
-    }
-    at->trouble = (struct err_detail){0};
-    if (now == &at->busy) {
-        at->trouble = at->busy;
-    } else if (now != NULL) {
-        const struct text name = value_text(&at->name);
-        (void)err_set(&at->trouble,
-                      err,
-                      "the space '%.*s': %s; %s",
-                      text_shown(name.at, name.length, 60),
-                      name.at,
-                      now->text,
-                      err == ERR_CORRUPT ? "'heddle check' lists the damage"
-                                         : "retrying");
-    }
-    if (live->options.on_trouble != NULL) {
-        live->options.on_trouble(live->options.ctx,
-                                 at->space,
-                                 now != NULL ? &at->trouble : NULL);
-    }
-}
-
-static void report_all(struct live *live)
-{
-    VEC_FOREACH (&live->spaces, at) {
-        report(live, *at);
-    }
-}
-
-const struct err_detail *live_trouble(const struct live *live)
-{
-    VEC_FOREACH (&live->spaces, at) {
-        if ((*at)->trouble.err != ERR_OK) {
-            return &(*at)->trouble;
-        }
-    }
-    VEC_FOREACH (&live->spaces, at) {
-        if ((*at)->busy_since != 0) {
-            live_find_holder(*at, live_now(live));
-            return &(*at)->busy;
-        }
-    }
-    return NULL;
-}
-
 /* -- Running ------------------------------------------------------------- */
 
 /* After each pass, so that those of the next see the answers. */
@@ -753,15 +741,15 @@ bool live_step(struct live *live)
             hub_set_poll(&(*at)->hub, poll_of(*at));
         }
     }
-    report_all(live);
+    live_report_troubles(live);
     return any;
 }
 
 /* live-8. */
 static mono_ms ask_again_at(const struct live *live)
 {
-    mono_ms at_ms =
-        live->mirrors.noted ? live_now(live) + LIVE_POLL_MS : MONO_NEVER;
+    const mono_ms pause = live->remote != NULL ? LIVE_RETRY_MS : LIVE_POLL_MS;
+    mono_ms at_ms = live->mirrors.noted ? live_now(live) + pause : MONO_NEVER;
     VEC_FOREACH (&live->spaces, at) {
         if ((*at)->busy_since != 0 && (*at)->ask_again < at_ms) {
             at_ms = (*at)->ask_again;
@@ -780,6 +768,8 @@ mono_ms live_next_wake(const struct live *live)
             (*at)->stored ? hub_next_wake(&(*at)->hub) : MONO_NEVER;
         wake = hub < wake ? hub : wake;
     }
+    const mono_ms server = live_remote_next_wake(live);
+    wake = server < wake ? server : wake;
     const mono_ms asking = ask_again_at(live);
     return wake_first(&live->wake, asking < wake ? asking : wake);
 }
@@ -864,7 +854,7 @@ enum live_rest live_settle(struct live *live, mono_ms deadline)
 /* What keeps a document away. */
 static enum err not_come(struct live *live, struct err_detail *detail)
 {
-    report_all(live);
+    live_report_troubles(live);
     const struct err_detail *trouble = live_trouble(live);
     return trouble != NULL ? err_set(detail, trouble->err, "%s", trouble->text)
                            : err_set(detail,
@@ -873,9 +863,23 @@ static enum err not_come(struct live *live, struct err_detail *detail)
                                      "the runtime and retry");
 }
 
+/* Whether it is worth to try again to load something: a store in this process
+ * answers at once, the first message opens the session and the second asks; a
+ * server answers later. */
+static bool may_come(struct live *live, unsigned *tries, mono_ms deadline)
+{
+    if (live->remote != NULL) {
+        return *tries == 0 ? (*tries = 1) > 0
+                           : live_remote_wait(live, deadline);
+    }
+    return (*tries)++ < 3;
+}
+
 enum err live_load_requested(struct live *live, struct err_detail *detail)
 {
-    for (unsigned i = 0; i < 3 && is_loading(live); i++) {
+    const mono_ms deadline = live_remote_deadline(live);
+    unsigned tries = 0;
+    while (is_loading(live) && may_come(live, &tries, deadline)) {
         exchange(live); /* as below */
     }
     return is_loading(live) ? not_come(live, detail) : ERR_OK;
@@ -885,8 +889,9 @@ enum err live_load(struct live *live,
                    struct entity *entity,
                    struct err_detail *detail)
 {
-    /* The first message opens the session, the second asks. */
-    for (unsigned i = 0; i < 3 && !entity->loaded; i++) {
+    const mono_ms deadline = live_remote_deadline(live);
+    unsigned tries = 0;
+    while (!entity->loaded && may_come(live, &tries, deadline)) {
         space_want(entity->space, entity);
         exchange(live); /* commits go out with the step that they belong to */
     }
@@ -895,6 +900,10 @@ enum err live_load(struct live *live,
 
 void live_refresh(struct live *live)
 {
+    if (live->remote != NULL) {
+        live_remote_refresh(live);
+        return;
+    }
     VEC_FOREACH (&live->spaces, at) {
         const uint64_t seq = (*at)->hub.seq;
         if ((*at)->stored) {
@@ -918,14 +927,16 @@ enum live_rest live_flush(struct live *live, mono_ms deadline)
         replica_step(&live->runtime.replica, now);
         send(live);
         leave_queues(live);
-        report_all(live);
+        live_report_troubles(live);
         if (live_outstanding(live) == 0) {
             tell_who_reads(live);
             return LIVE_AT_REST;
         }
         const mono_ms replica = replica_next_wake(&live->runtime.replica);
         const mono_ms asking = ask_again_at(live);
-        const mono_ms wake = asking < replica ? asking : replica;
+        const mono_ms server = live_remote_next_wake(live);
+        const mono_ms first = asking < replica ? asking : replica;
+        const mono_ms wake = first < server ? first : server;
         switch (sleep_until(live, wake, deadline)) {
         case LIVE_WORK:
             break;

@@ -54,6 +54,13 @@
  *            created when a piece declares or launches a child there (piece-8
  *            of runtime/piece.h); on its main branch. It stays open.
  *
+ *   live-11  The spaces may be on a server (host/remote.h) instead of a folder.
+ *            Then opening a space, loading and questions wait for answers, at
+ *            most until the deadline of the caller or `connect_ms`; everything
+ *            else goes on. A server that cannot be reached is a trouble
+ *            (live-3) after LIVE_BUSY_MS; commits wait, and are sent again when
+ *            it is back. The user is the one that the server knows.
+ *
  * For your own event loop, instead of live_wait: wait until live_fd is readable
  * or live_next_wake has come, then step. */
 
@@ -68,20 +75,27 @@
 
 struct engine;
 struct live;
+struct remote;
 struct wake_outside;
 
 enum {
-    LIVE_POLL_MS = 20,    /* live-2 */
-    LIVE_QUIET_MS = 1000, /* between polls for unreported commits */
-    LIVE_RETRY_MS = 1000, /* live-3; plus up to a fifth */
-    LIVE_STEP_MS = 200,   /* a step with more to do returns after this */
-    LIVE_BUSY_MS = 1000,  /* live-8 */
+    LIVE_POLL_MS = 20,       /* live-2 */
+    LIVE_QUIET_MS = 1000,    /* between polls for unreported commits */
+    LIVE_RETRY_MS = 1000,    /* live-3; plus up to a fifth */
+    LIVE_STEP_MS = 200,      /* a step with more to do returns after this */
+    LIVE_BUSY_MS = 1000,     /* live-8 */
+    LIVE_CONNECT_MS = 10000, /* live-11 */
+    LIVE_ATTEMPT_MS = 100,   /* between attempts to reach a server, of a caller
+                                that waits for it */
 };
 
 /* A zero field means none or the default. Everything is borrowed for the call,
  * except the log, the policy and the functions with a `ctx`. */
 struct live_options {
     const char *folder;          /* NULL: private, in memory */
+    struct remote *remote;       /* a server instead (live-11). Taken over, also
+                                    if the call fails */
+    mono_ms connect_ms;          /* default LIVE_CONNECT_MS */
     enum data_dir_access access; /* default DATA_DIR_CREATE */
     const char *user;            /* NULL: anonymous */
     const char *session;         /* NULL: a new one (live-4) */
@@ -136,8 +150,22 @@ struct value live_user(const struct live *live);
 
 mono_ms live_now(const struct live *live);
 
+/* Other processes see this one from now on (host/presence.h), until it ends;
+ * `about` as there. An error says why they do not; all else works. */
+MUST_CHECK enum err live_begin_presence(struct live *live,
+                                        struct value about,
+                                        struct err_detail *detail);
+
+/* Asks the server of this host about its first space (host/questions.h); the
+ * answer is new. ARGUMENT: it has no server. */
+MUST_CHECK enum err live_ask(struct live *live,
+                             struct value question,
+                             struct value *answer,
+                             struct err_detail *detail);
+
 /* The engine of an open space, for queries that only it can answer (history,
- * listings), or NULL: it has none (live-7). Commits go through the runtime. */
+ * listings), or NULL: it has none (live-7, live-11). Commits go through the
+ * runtime. */
 struct engine *live_engine(struct live *live, struct value space);
 
 /* -- Running ------------------------------------------------------------- */

@@ -11,7 +11,9 @@
  *                                        -> {"seq","changed":[[deep,shape],..]}
  *   events         {"branch","after","limit"}
  *                                        -> {"events":[[number,id,document],
- *                                           ...],"atWork":[instance,...]}
+ *                                           ...],"atWork":[instance,...]}; from
+ *                                           now on the channel reports when
+ *                                           the space has moved
  *   timers         {"branch","due","number","until","limit"}
  *                                        -> {"events":[...],"next"?}
  *   timersNamed    {"branch","prefix"}   -> {"events":[...]}
@@ -22,8 +24,7 @@
  *   claim          {"claim":"task","name","about"?}  -> {"held":true}
  *   release        {"claim","name"}                  -> {}
  *   isHeld         {"claim","name"}                  -> {"held":true or false}
- *   follow         {}                    -> {"seq"}; from now on the channel
- *                                           reports when the space has moved
+ *   seq            {}                    -> {"seq"}: the head
  *
  * A branch is a string, "" is the main one. A claim of the kind "session" or
  * "presence" has no name: it is about the session that asks.
@@ -59,7 +60,7 @@ struct questions_context {
     bool may_write;
     struct client_leases *leases; /* of the space; NULL: no claims are given */
     struct lease_holder *holder;  /* of the channel */
-    bool *follows;                /* set by "follow"; or NULL */
+    bool *follows;                /* set by "events"; or NULL */
 };
 
 /* The answer, new. NOT_FOUND: no question of that name; ACCESS; PROTOCOL: a

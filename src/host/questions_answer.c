@@ -196,7 +196,7 @@ static enum err get_reads(const struct asking *asking,
                           unsigned last,
                           read_list *reads)
 {
-    struct value list;
+    struct value list = VALUE_NONE;
     enum err err = get_list(asking, "reads", QUESTIONS_READS_MAX, &list);
     for (uint32_t i = 0; err == ERR_OK && i < array_count(list); i++) {
         err = add_read(asking, array_at(list, i), last, reads);
@@ -251,7 +251,7 @@ static struct value write_pairs(const read_list *pairs)
 static enum err answer_changed(const struct asking *asking,
                                struct value *answer)
 {
-    struct value branch;
+    struct value branch = VALUE_NONE;
     uint64_t above = 0;
     read_list places = {0};
     read_list pairs = {0};
@@ -338,8 +338,8 @@ static enum err answer_forget_piece(const struct asking *asking,
                                     struct value *answer)
 {
     (void)answer;
-    struct value branch;
-    struct value piece;
+    struct value branch = VALUE_NONE;
+    struct value piece = VALUE_NONE;
     enum err err = check_writing(asking);
     if (err == ERR_OK) {
         err = get_name(asking, "branch", true, &branch);
@@ -370,9 +370,9 @@ static enum err answer_forget_actions(const struct asking *asking,
                                       struct value *answer)
 {
     (void)answer;
-    struct value branch;
-    struct value piece;
-    struct value list;
+    struct value branch = VALUE_NONE;
+    struct value piece = VALUE_NONE;
+    struct value list = VALUE_NONE;
     enum err err = check_writing(asking);
     if (err == ERR_OK) {
         err = get_name(asking, "branch", true, &branch);
@@ -469,7 +469,7 @@ static struct value find_at_work(const struct asking *asking,
 static enum err answer_events(const struct asking *asking, struct value *answer)
 {
     struct listing listing = {value_empty_array(), SIZE_MAX};
-    struct value branch;
+    struct value branch = VALUE_NONE;
     uint64_t after = 0;
     uint64_t limit = 0;
     enum err err = get_name(asking, "branch", true, &branch);
@@ -491,6 +491,9 @@ static enum err answer_events(const struct asking *asking, struct value *answer)
                              &listing,
                              asking->detail);
         engine_read_end(asking->engine);
+    }
+    if (err == ERR_OK && asking->context->follows != NULL) {
+        *asking->context->follows = true;
     }
     object_put_adopt(answer, "atWork", find_at_work(asking, listing.events));
     object_put_adopt(answer, "events", listing.events);
@@ -534,7 +537,7 @@ static enum err list_timers(const struct asking *asking,
 
 static enum err answer_timers(const struct asking *asking, struct value *answer)
 {
-    struct value branch;
+    struct value branch = VALUE_NONE;
     struct timer_mark after = {0};
     uint64_t until = 0;
     uint64_t limit = 0;
@@ -560,8 +563,8 @@ static enum err answer_timers_named(const struct asking *asking,
                                     struct value *answer)
 {
     struct listing listing = {value_empty_array(), QUESTIONS_NAMED_MAX};
-    struct value branch;
-    struct value prefix;
+    struct value branch = VALUE_NONE;
+    struct value prefix = VALUE_NONE;
     enum err err = get_name(asking, "branch", true, &branch);
     if (err == ERR_OK) {
         err = get_name(asking, "prefix", false, &prefix);
@@ -720,11 +723,8 @@ static enum err answer_is_held(const struct asking *asking,
     return err;
 }
 
-static enum err answer_follow(const struct asking *asking, struct value *answer)
+static enum err answer_seq(const struct asking *asking, struct value *answer)
 {
-    if (asking->context->follows != NULL) {
-        *asking->context->follows = true;
-    }
     object_put_number(answer, "seq", asking->engine->seq);
     return ERR_OK;
 }
@@ -751,7 +751,7 @@ static answer_fn *find_answer(struct value name)
         {"claim", answer_claim},
         {"release", answer_release},
         {"isHeld", answer_is_held},
-        {"follow", answer_follow},
+        {"seq", answer_seq},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if (value_is_text(name, rows[i].name)) {

@@ -12,10 +12,15 @@
 
 #include "base/check.h"
 
-static bool add(const struct wake *wake, int fd)
+static bool add_to(int epoll_fd, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
-    return fd >= 0 && epoll_ctl(wake->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+    return fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static bool add(const struct wake *wake, int fd)
+{
+    return add_to(wake->epoll_fd, fd);
 }
 
 static void close_if_open(int *fd)
@@ -35,6 +40,7 @@ enum err wake_init(struct wake *wake,
     wake->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     wake->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     wake->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    wake->answer_epoll_fd = -1;
     wake->watches = 0;
     wake->waited = false;
     atomic_init(&wake->interrupted, false);
@@ -55,9 +61,25 @@ enum err wake_init(struct wake *wake,
 
 void wake_release(struct wake *wake)
 {
+    close_if_open(&wake->answer_epoll_fd);
     close_if_open(&wake->inotify_fd);
     close_if_open(&wake->event_fd);
     close_if_open(&wake->epoll_fd);
+}
+
+enum err wake_listen(struct wake *wake, int fd, struct err_detail *detail)
+{
+    wake->answer_epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (wake->answer_epoll_fd < 0 || !add(wake, fd) ||
+        !add_to(wake->answer_epoll_fd, fd) ||
+        !add_to(wake->answer_epoll_fd, wake->event_fd)) {
+        const int code = errno;
+        return err_set(detail,
+                       ERR_IO,
+                       "the process cannot open another descriptor: %s",
+                       strerror(code));
+    }
+    return ERR_OK;
 }
 
 int wake_fd(struct wake *wake)
@@ -168,7 +190,7 @@ bool wake_take_interrupt(struct wake *wake)
     return atomic_exchange(&wake->interrupted, false);
 }
 
-void wake_sleep(struct wake *wake, mono_ms most)
+static void sleep_on(struct wake *wake, int epoll_fd, mono_ms most)
 {
     wake->waited = true;
     struct epoll_event event;
@@ -176,5 +198,15 @@ void wake_sleep(struct wake *wake, mono_ms most)
                         : most > INT_MAX   ? INT_MAX
                                            : (int)most;
     /* A signal ends it as well, and that is all it has to do. */
-    (void)epoll_wait(wake->epoll_fd, &event, 1, timeout);
+    (void)epoll_wait(epoll_fd, &event, 1, timeout);
+}
+
+void wake_sleep(struct wake *wake, mono_ms most)
+{
+    sleep_on(wake, wake->epoll_fd, most);
+}
+
+void wake_sleep_for_answer(struct wake *wake, mono_ms most)
+{
+    sleep_on(wake, wake->answer_epoll_fd, most);
 }

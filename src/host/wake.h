@@ -35,6 +35,8 @@ struct wake {
     int epoll_fd;                /* of the others */
     int event_fd;                /* interrupts */
     int inotify_fd;              /* files; -1: the system has none left */
+    int answer_epoll_fd;         /* of a connection to a server and of
+                                    interrupts; or -1 */
     int watches;                 /* files that are watched, or were */
     bool waited; /* a caller has slept, or may have, on the descriptor */
     _Atomic bool interrupted;
@@ -48,6 +50,11 @@ MUST_CHECK enum err wake_init(struct wake *wake,
 void wake_release(struct wake *wake);
 
 int wake_fd(struct wake *wake);
+
+/* From now on, a descriptor that is readable wakes: at most one. IO. */
+MUST_CHECK enum err wake_listen(struct wake *wake,
+                                int fd,
+                                struct err_detail *detail);
 
 /* From now on, writes to the file wake. Its number, or WAKE_UNWATCHED. */
 int wake_watch(struct wake *wake, const char *path);
@@ -74,5 +81,9 @@ bool wake_take_interrupt(struct wake *wake);
 /* Sleeps until there is something to do, a signal was handled, or that much
  * time has passed; MONO_NEVER: no limit. */
 void wake_sleep(struct wake *wake, mono_ms most);
+
+/* The same, but only for the descriptor of wake_listen and for interrupts: for
+ * a caller that can do nothing else meanwhile. */
+void wake_sleep_for_answer(struct wake *wake, mono_ms most);
 
 #endif

@@ -28,6 +28,7 @@ struct session *session_new(struct space *space,
         session->client = random_u64(&session->random) >> 2 | 1;
     }
     session->deltas = options->deltas;
+    session->batch_max = SESSION_BATCH_MAX;
     session->wake = MONO_NEVER;
     space->replica->sessions++;
     return session;
@@ -308,7 +309,7 @@ static bool send_commits(struct session *session)
         value_unref(pending->commit.session);
         pending->commit.session = value_ref(session->id);
         vec_push(&message->commits, &pending->commit);
-        if (message->commits.count == SESSION_BATCH_MAX) {
+        if (message->commits.count >= session->batch_max) {
             break;
         }
     }

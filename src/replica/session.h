@@ -81,6 +81,8 @@ struct session {
     bool flushing;
     bool deltas;             /* the store may send them */
     struct message outgoing; /* commits; kept for its memory */
+    size_t batch_max;        /* commits per message; a transport whose messages
+                                have a limit may lower it */
 
     struct session_counters {
         uint64_t connections;

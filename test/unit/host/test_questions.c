@@ -607,7 +607,7 @@ TEST(a_task_that_a_process_beside_the_server_has_is_not_claimed)
     two_end(&two);
 }
 
-TEST(k12_a_named_session_is_refused_while_another_runtime_has_it)
+TEST(a_named_session_is_refused_while_another_runtime_has_it)
 {
     struct two two;
     struct err_detail detail = {0};
