@@ -130,8 +130,8 @@ static const struct command root_commands[] = {
             "SIGHUP reads certificates, keys and owners again. Settings come\n"
             "from --config, then from variables (HEDDLE_SERVE_LISTEN), then\n"
             "from options. heddle-serve(1) lists them.\n",
-        .example =
-            "  $ heddle serve --insecure-local --listen 127.0.0.1:8800\n",
+        .example = "  $ heddle serve --insecure-local --check\n"
+                   "  valid\n",
         .has_threads = true,
         .run = serve_run,
     },

@@ -125,7 +125,7 @@ done
 # Those of the commands that run pieces tell one story, in the order of the
 # help.
 mkdir "$scratch/story"
-for command in run send get set watch repl new token; do
+for command in run send get set watch repl new token serve; do
     page=man/heddle-$command.1
     for option in $("$HEDDLE" "$command" --help | sed -n '/^Options:/,/^$/s/^  --\([a-z-]*\).*/\1/p'); do
         check "a page describes --$option of $command" grep -Eq "^\.It Fl -([a-z]* Ar [a-z]* , Fl -)?$option" man/heddle.1 "$page"

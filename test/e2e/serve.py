@@ -5,6 +5,7 @@ markers, echo) by their ids. The client is test/e2e/lib/wire.py.
 Nothing here waits for a time: an answer is awaited, or the end of a process.
 """
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -368,6 +369,55 @@ def settings_are_checked_with_the_file_and_the_line():
         path.write_text("listen = 127.0.0.1:0\nworkers = 2\n", encoding="utf-8")
         subprocess.run([HEDDLE, "serve", "--check", "--dir", folder, "--config", str(path)], check=True,
                        capture_output=True)
+
+
+@test
+def the_settings_of_the_example_are_valid():
+    example = HERE.parents[1] / "examples" / "server" / "heddle.conf"
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([HEDDLE, "serve", "--check", "--dir", folder, "--config", str(example)],
+                              capture_output=True, text=True, check=False)
+        expect_equal((done.returncode, done.stderr), (0, ""))
+
+
+@test
+def a_pattern_beside_the_server_handles_events_and_is_restarted():
+    with tempfile.TemporaryDirectory() as folder:
+        pattern = pathlib.Path(folder, "count.lua")
+        pattern.write_text("""
+            local heddle = require "heddle"
+            return heddle.pattern("count", function(p)
+              local n = p:state("n", 0)
+              p:handler("add", function() n:increment(1) return n:value() end)
+              return { n = n }
+            end)""", encoding="utf-8")
+        with serving("--run", str(pattern)) as server:
+            handled(server, "one", 1)
+            handled(server, "one", 1)  # the same receipt: handled once
+            handled(server, "two", 2)
+            for child in children(server.process.pid):
+                os.kill(child, signal.SIGKILL)
+            handled(server, "three", 3)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def handled(server, key, value):
+    """The receipt of an event that is sent until the pattern beside the server runs."""
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection.request("POST", "/v1/spaces/main/pieces/count/streams/add", "null",
+                           {"Content-Type": "application/json", "Idempotency-Key": key})
+        response = connection.getresponse()
+        body = json.loads(response.read())
+        connection.close()
+        if response.status == 200:
+            expect_equal(body, value)
+            return body
+        expect(response.status in (202, 404, 504), f"{response.status}: {body}")
 
 
 @test
