@@ -163,6 +163,37 @@ for page in README.md docs/tutorial.md docs/recipes.md docs/values.md docs/store
     check "the examples of $page are true" transcript "$scratch/examples" "$folder"
     [ ! -e "$scratch/$folder/pid" ] || kill -9 "$(cat "$scratch/$folder/pid")" 2>/dev/null
 done
+# A page whose examples ask a server: it runs the pattern of the page.
+serve_examples() {
+    files_of docs/http.md "$scratch/http"
+    cd "$scratch/http" || return 1
+    "$HEDDLE" serve --insecure-local --listen 127.0.0.1:0 --run shop.lua >out 2>err &
+    echo $! >pid
+    tries=0
+    until grep -q serving out; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 400 ] || return 1
+        sleep 0.05
+    done
+    URL=$(sed -n 's/.* at ws/http/p' out)
+    until curl -s -f "$URL/v1/spaces/main/pieces/shop" >/dev/null; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 800 ] || return 1
+        sleep 0.05
+    done
+    cd "$ROOT" || return 1
+    export URL
+}
+if command -v curl >/dev/null && serve_examples; then
+    sed -n '/^```sh$/,/^```$/p' docs/http.md | grep -v '^```' >"$scratch/examples"
+    check "the examples of docs/http.md are true" transcript "$scratch/examples" http
+    kill "$(cat "$scratch/http/pid")"
+    wait "$(cat "$scratch/http/pid")"
+else
+    cat "$scratch/http/err" 2>/dev/null
+    cd "$ROOT" || exit 1
+    check "a server for the examples of docs/http.md" command -v curl
+fi
 for word in $(sed -n 's/^ *\.\/dev \([a-z]*\).*/\1/p' README.md); do
     check "README.md names a command of ./dev: $word" grep -Eq "^  $word( |\$)" dev
 done

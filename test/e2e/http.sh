@@ -1,0 +1,201 @@
+#!/bin/sh
+# HTTP as a script meets it: curl against a server, without and with tokens.
+# docs/http.md has the ordinary use, which docs.sh tries.
+#
+# What `until_true` is given to run, shellcheck takes for unreachable:
+# shellcheck disable=SC2317
+
+# shellcheck source-path=SCRIPTDIR source=lib/tap.sh
+. "$(dirname "$0")/lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/pieces.sh
+. "$ROOT/test/e2e/lib/pieces.sh"
+
+if ! command -v curl >/dev/null; then
+    skip "HTTP" "there is no curl"
+    finish
+fi
+HOME=$scratch/home
+export HOME
+unset HEDDLE_KEY
+mkdir "$HOME"
+
+# serve NAME ARGUMENT...: a server on a free port; url is its address.
+serve() {
+    name=$1
+    shift
+    start "$name" serve --listen 127.0.0.1:0 "$@"
+    server=$pid
+    until_true says "$name" serving || cat "$name.err"
+    url=$(sed -n 's/.* at ws/http/p' "$name.out")
+}
+
+# ask ARGUMENT... PATH: code, body and the file headers are the answer.
+ask() {
+    code=$(curl -s -o body -D headers -w '%{http_code}' --max-time 30 "$@")
+    body=$(cat body)
+}
+
+# header NAME: of the last answer.
+header() {
+    tr -d '\r' <headers | sed -n "s/^$1: //p"
+}
+
+json='Content-Type: application/json'
+
+cat >shop.lua <<'LUA'
+local heddle = require "heddle"
+return heddle.pattern("shop", function(p)
+  local orders = p:state("orders", heddle.array{})
+  local sold = p:computed("sold", function() return #orders:get() end)
+  local sell = p:handler("sell", function(order)
+    orders:append(order)
+    return { sold = sold:get() }
+  end)
+  return { sold = sold, sell = sell }
+end)
+LUA
+
+# ---- documents ----
+
+serve first --insecure-local
+ask -X PUT "$url/v1/spaces/notes/docs/a%2Fb%20%C3%A9" -H "$json" -d '{"value":1}'
+same "PUT creates a space and a document" "$code $body" '200 {"seq":1}'
+same "the answer has its seq" "$(header etag)" '"1"'
+ask "$url/v1/spaces/notes/docs/a/b%20%C3%A9"
+same "an encoded slash is a part of the name" "$code $body" '200 {"value":1}'
+ask -I "$url/v1/spaces/notes/docs/a/b%20%C3%A9"
+same "HEAD has the headers" "$code $(header etag)" '200 "1"'
+ask "$url/v1/spaces/notes/docs/a/b%20%C3%A9?pth=/value"
+same "an unknown parameter is refused" "$code" 400
+ask "$url/v1/spaces/notes/docs/none"
+same "no document" "$code $(header etag)" '404 "0"'
+ask "$url/v1/spaces/none/docs/a"
+same "no space" "$code" 404
+ask -X POST "$url/v1/spaces/notes/docs/a" -H "$json" -d 1
+same "another method" "$code $(header allow)" '405 GET, HEAD, PUT, PATCH, DELETE'
+ask "$url/nothing"
+same "no route" "$code" 404
+ask -X PUT "$url/v1/spaces/notes/docs/a" -H "$json" -d '{"value":'
+same "a malformed body" "$code" 400
+ask "$url/v1/openapi.json"
+check "the description is that of the file" cmp body "$ROOT/docs/openapi.json"
+
+# 40 writers at the same time, each with the state that it has read: every
+# increment lands once.
+ask -X PUT "$url/v1/spaces/notes/docs/n" -H "$json" -d '{"value":0}'
+add_one() {
+    while :; do
+        state=$(curl -s -D "h$1" "$url/v1/spaces/notes/docs/n?path=/value")
+        tag=$(tr -d '\r' <"h$1" | sed -n 's/^etag: //p')
+        answer=$(curl -s -o /dev/null -w '%{http_code}' -X PUT "$url/v1/spaces/notes/docs/n?path=/value" \
+            -H "If-Match: $tag" -H "$json" -d "$((state + 1))")
+        [ "$answer" = 412 ] || break
+    done
+    echo "$answer" >"answer$1"
+}
+writers=""
+for i in 1 2 3 4 5 6 7 8; do
+    (for j in 1 2 3 4 5; do add_one "$i$j"; done) &
+    writers="$writers $!"
+done
+for pid in $writers; do
+    wait "$pid"
+done
+ask "$url/v1/spaces/notes/docs/n?path=/value"
+same "of writers with If-Match none overwrites another" "$body" 40
+same "and each is told so" "$(cat answer* | sort | uniq -c | tr -s ' ')" " 40 200"
+
+# ---- streams ----
+
+curl -s -N "$url/v1/spaces/notes/watch?id=n&id=w" >stream 2>/dev/null &
+watcher=$!
+started="$started $watcher"
+check "a stream begins with the state" until_true grep -q '^data: {"id":"n","seq":[0-9]*,"document":{"value":40}}' stream
+ask -X PUT "$url/v1/spaces/notes/docs/w" -H "$json" -d '{"value":"told"}'
+seq=$(header etag | tr -d '"')
+check "and tells of changes" until_true grep -q "^id: $seq" stream
+kill "$watcher"
+wait "$watcher" 2>/dev/null
+ask -X DELETE "$url/v1/spaces/notes/docs/w"
+ask --max-time 2 -N "$url/v1/spaces/notes/watch?id=n&id=w" -H "Last-Event-ID: $seq"
+same "one that continues has only what is new" "$(grep -c '^event' body) $(grep '^data' body)" \
+    "1 data: {\"id\":\"w\",\"seq\":$((seq + 1)),\"document\":null}"
+
+# ---- events ----
+
+"$HEDDLE" run shop.lua --once >/dev/null 2>&1
+ask -X POST "$url/v1/spaces/main/pieces/shop/streams/sell?timeout=0" -H "$json" -H 'Idempotency-Key: k1' -d '{"n":1}'
+same "an event that no runtime handles is stored" "$code" 202
+place=$(header location)
+ask "$url$place"
+check "its place says that it waits" grep -q '"state":"waiting"' body
+stop "$server" TERM
+same "the server ends" "$code" 0
+serve second --insecure-local --run shop.lua
+ask -X POST "$url/v1/spaces/main/pieces/shop/streams/sell?timeout=30000" -H "$json" -H 'Idempotency-Key: k1' -d '{"n":1}'
+same "the next server handles it once, for the same key" "$code $body" '200 {"sold":1}'
+ask -X POST "$url/v1/spaces/main/pieces/shop/streams/sell" -H "$json" -H 'Idempotency-Key: k1' -d '{"n":2}'
+same "and refuses another payload" "$code" 409
+ask "$url$place"
+check "the place has the receipt" grep -q '"state":"done".*"receipt":{"sold":1}' body
+senders=""
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    curl -s -X POST "$url/v1/spaces/main/pieces/shop/streams/sell?timeout=30000" -H "$json" -H 'Idempotency-Key: k2' \
+        -d '{"n":2}' >"sent$i" &
+    senders="$senders $!"
+done
+for pid in $senders; do
+    wait "$pid"
+done
+same "ten requests with one key at a time are one event" "$(cat sent* | sort -u)" '{"sold":2}'
+# asked PATH TEXT: whether the answer has the text.
+asked() {
+    ask "$url$1"
+    grep -q "$2" body
+}
+check "the result of the piece follows" until_true asked /v1/spaces/main/pieces/shop '{"sold":2}'
+check "why it is so names the handler" until_true asked /v1/spaces/main/why/shop/sold '"handler":"sell"'
+ask "$url/metrics"
+check "metrics" grep -q '^heddle_commits_total{verdict="OK"} ' body
+stop "$server" TERM
+
+# ---- identity ----
+
+serve third
+token() {
+    "$HEDDLE" token "$@" --for 1h --key heddle-data/server.key
+}
+owner=$(token --cap owner --space notes --to ann)
+writer=$(token --cap write --space notes --to bob)
+reader=$(token --cap read --space notes --to cid)
+docs=$url/v1/spaces/notes/docs
+ask "$docs/a/b%20%C3%A9"
+same "without a token" "$code $(header www-authenticate)" "401 Bearer"
+ask "$docs/a/b%20%C3%A9" -H "Authorization: Bearer nonsense"
+same "with one that is none" "$code" 401
+ask "$docs/a/b%20%C3%A9" -H "Authorization: Bearer $reader"
+same "READ reads" "$code" 200
+for method in PUT PATCH; do
+    ask -X $method "$docs/x" -H "Authorization: Bearer $reader" -H "$json" -d '{}'
+    same "READ does not $method" "$code" 403
+done
+ask -X DELETE "$docs/n" -H "Authorization: Bearer $reader"
+same "READ does not DELETE" "$code" 403
+ask -X PUT "$docs/x" -H "Authorization: Bearer $writer" -H "$json" -d '{}'
+same "WRITE writes" "$code" 200
+ask -X PUT "$docs/access:document" -H "Authorization: Bearer $writer" -H "$json" -d '{"value":{"bob":"OWNER"}}'
+same "WRITE does not change access" "$code" 403
+ask "$url/v1/spaces/main/pieces" -H "Authorization: Bearer $owner"
+same "a token of one space is not for another" "$code" 403
+ask "$url/v1/spaces/none/pieces" -H "Authorization: Bearer $owner"
+same "whether that exists or not" "$code" 403
+ask "$url/v1/spaces" -H "Authorization: Bearer $reader"
+same "the list has what the caller may read" "$body" '{"spaces":[{"space":"notes"}]}'
+ask "$url/metrics" -H "Authorization: Bearer $reader"
+same "metrics are the operator's" "$code" 403
+ask -X PUT "$docs/access:document" -H "Authorization: Bearer $owner" -H "$json" -d '{"value":{"ann":"OWNER"}}'
+same "OWNER changes access" "$code" 200
+stop "$server" TERM
+same "the last server ends" "$code" 0
+
+finish
