@@ -332,6 +332,9 @@ static void *io_thread(void *of)
             turn(net);
         }
         finish(net);
+        /* net_close has woken this thread, and needs the context no more. */
+        (void)pthread_mutex_lock(&net->lock);
+        (void)pthread_mutex_unlock(&net->lock);
     }
     if (net->context != NULL) {
         lws_sul_cancel(&net->sweep);
@@ -464,8 +467,10 @@ void net_close(struct net *net)
     if (net == NULL) {
         return;
     }
+    (void)pthread_mutex_lock(&net->lock);
     atomic_store(&net->stop, true);
     lws_cancel_service(net->context);
+    (void)pthread_mutex_unlock(&net->lock);
     (void)pthread_join(net->thread, NULL);
     release(net);
 }
