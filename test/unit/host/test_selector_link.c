@@ -41,6 +41,7 @@ static void begin(struct runtime_side *side, enum hub_link_mode mode)
         .id = value_text_new("space"),
         .transport = &side->link.transport,
         .session = value_text_new("reader"),
+        .deltas = mode == HUB_LINK_HELD,
     };
     EXPECT_INT(space_open(&side->replica, &options, &side->space, NULL),
                ERR_OK);
