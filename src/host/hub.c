@@ -729,6 +729,7 @@ void hub_init(struct hub *hub,
     if (hub->options.poll == 0) {
         hub->options.poll = HUB_POLL_MS;
     }
+    (void)value_ref(hub->options.space);
     random_init(&hub->random, options->seed);
     list_init(&hub->owing);
     list_init(&hub->idle);
@@ -750,6 +751,7 @@ void hub_release(struct hub *hub)
     vec_release(&hub->deferred);
     vec_release(&hub->requests);
     vec_release(&hub->refusals);
+    value_unref(hub->options.space);
 }
 
 struct hub_peer *hub_attach(struct hub *hub,

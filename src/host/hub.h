@@ -69,7 +69,7 @@ struct hub_options {
     uint64_t seed;  /* for the names of sessions that have none: unguessable,
                        and never used twice */
     struct value space; /* string: the name of the space, so that selectors
-                           follow links that name it; or absent. Borrowed */
+                           follow links that name it; or absent */
     mono_ms poll;       /* hub_set_poll; default HUB_POLL_MS */
     bool long_deltas;   /* sends also patches that are longer than their
                            document: for tests, whose documents are small */

@@ -180,6 +180,7 @@ static enum err open_store(struct live *live,
         return err;
     }
     const struct hub_options hub = {
+        .space = at->name,
         .seed = live->host->random(live->host),
         .log = live->options.log,
         .wall_ms = wall_ms,

@@ -459,12 +459,12 @@ static enum err check_size(const struct reach *reach,
                        "narrower schema, a smaller depth, or a larger count",
                        reach->most);
     }
-    if (reach->nodes.count > LIMIT_REACH_PLACES) {
+    if (reach->nodes.count > reach->most_places) {
         return err_set(detail,
                        ERR_LIMIT_REACH,
-                       "links lead the selector to more than %d places; use a "
-                       "narrower schema or a smaller depth",
-                       LIMIT_REACH_PLACES);
+                       "links lead the selector to more than %zu places; use "
+                       "a narrower schema or a smaller depth",
+                       reach->most_places);
     }
     return ERR_OK;
 }
@@ -727,6 +727,7 @@ void reach_init(struct reach *reach,
             },
         .depth = depth,
         .most = most,
+        .most_places = LIMIT_REACH_PLACES,
     };
     list_init(&reach->lost);
     list_init(&reach->touched);

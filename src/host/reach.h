@@ -64,8 +64,9 @@ typedef enum err reach_read_fn(void *ctx,
 
 struct reach {
     struct reach_links links;
-    uint32_t depth; /* reach-3, or REACH_ANY_DEPTH */
-    size_t most;    /* documents; more are LIMIT_REACH */
+    uint32_t depth;     /* reach-3, or REACH_ANY_DEPTH */
+    size_t most;        /* documents; more are LIMIT_REACH, */
+    size_t most_places; /* and so are more places than this */
     reach_read_fn *read;
     void *read_ctx;
 
@@ -87,7 +88,7 @@ struct reach {
 };
 
 /* `paths`, `space` (may be absent) and the context outlive the reach; the read
- * function and `most` may be changed later. */
+ * function and the two limits may be changed later. */
 void reach_init(struct reach *reach,
                 struct path_table *paths,
                 struct value space,
@@ -95,7 +96,8 @@ void reach_init(struct reach *reach,
                 size_t most);
 void reach_release(struct reach *reach);
 
-/* A selector; its place is a node, *out. On an error nothing is added: what the
+/* A selector; its place is a node, *out; reach_take follows before a document
+ * changes. On an error nothing is added: what the
  * read function reported, or LIMIT_REACH. */
 MUST_CHECK enum err reach_add(struct reach *reach,
                               const struct reach_place *root,

@@ -91,24 +91,33 @@ static bool is_own(const struct selectors *selectors, const struct reach *reach)
     return reach != &selectors->common;
 }
 
-/* How many documents the graph may have, beside the others (selectors-4). */
+/* What is left of a limit. */
+static size_t left_of(size_t limit, size_t used)
+{
+    return used < limit ? limit - used : 0;
+}
+
+/* How large the graph may become, beside the others (selectors-4). */
 static void bound_reach(const struct selectors *selectors,
                         struct reach *reach,
                         const struct selector *definition)
 {
-    size_t others = is_own(selectors, reach) ? selectors->common.live : 0;
+    const bool own = is_own(selectors, reach);
+    size_t documents = own ? selectors->common.live : 0;
+    size_t places = own ? selectors->common.nodes.count : 0;
     LIST_FOREACH (&selectors->installed, node) {
         const struct installed *one = installed_of(node);
         if (one->reach != reach && is_own(selectors, one->reach)) {
-            others += one->reach->live;
+            documents += one->reach->live;
+            places += one->reach->nodes.count;
         }
     }
-    const size_t most =
-        others < LIMIT_REACH_DOCUMENTS ? LIMIT_REACH_DOCUMENTS - others : 0;
-    reach->most =
-        definition != NULL && definition->has_count && definition->count < most
-            ? definition->count
-            : most;
+    reach->most = left_of(LIMIT_REACH_DOCUMENTS, documents);
+    reach->most_places = left_of(LIMIT_REACH_PLACES, places);
+    if (definition != NULL && definition->has_count &&
+        definition->count < reach->most) {
+        reach->most = definition->count;
+    }
 }
 
 static void release_own(const struct selectors *selectors, struct reach *reach)

@@ -222,6 +222,7 @@ static enum err open_space(struct world_store *store,
     }
     engine_access_init(&space->access, &space->engine);
     const struct hub_options hub = {
+        .space = space->name,
         .seed = random_u64(&store->world->random),
         .judge = judge,
         .ctx = store,

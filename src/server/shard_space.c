@@ -216,6 +216,7 @@ static void begin_hub(struct shard_space *space)
 {
     const struct shard_options *options = &space->shard->options;
     const struct hub_options settings = {
+        .space = space->name,
         .seed = options->random(options->ctx),
         .poll = space->watch != WAKE_UNWATCHED ? SHARD_QUIET_MS : HUB_POLL_MS,
         .log = options->log,

@@ -351,6 +351,28 @@ TEST(more_documents_than_allowed_are_refused_and_nothing_is_added)
     world_end(&world);
 }
 
+TEST(more_places_than_allowed_are_refused_too)
+{
+    struct world world;
+    world_begin(&world, 3, 100);
+    world.reach.most_places = 3;
+    put(&world,
+        "a",
+        "{'value':[" AT("b", "'value','x'") "," AT("b", "'value','y'") "]}");
+    struct reach_node *node = NULL;
+    EXPECT_INT(try_add(&world, "a", "/value", "true", &node), ERR_OK);
+    EXPECT_TEXT(taken(&world), "+a +b");
+    put(&world,
+        "a",
+        "{'value':[" AT("b", "'value','x'") "," AT("b", "'value','y'") "," AT(
+            "b",
+            "'value','z'") "]}");
+    struct err_detail detail = {0};
+    EXPECT_INT(reach_update(&world.reach, &detail), ERR_LIMIT_REACH);
+    EXPECT_CONTAINS(detail.text, "more than 3 places");
+    world_end(&world);
+}
+
 TEST(a_reach_that_grows_beyond_the_limit_fits_again_without_a_selector)
 {
     struct world world;
