@@ -94,6 +94,8 @@ struct hub_session {
     struct hub_peer *peer;                /* NULL: it is in `idle` */
     uint64_t client;                      /* that opened it last, or 0, */
     uint64_t connection;                  /* and by which connection */
+    struct value token;                   /* hub-7; or absent */
+    struct value shown; /* by the last `open`, while it is good; or absent */
     struct list_node in_idle;
     struct list_node in_owing; /* fanout-3 */
     mono_ms ends;              /* without a peer */

@@ -134,6 +134,8 @@ static void free_session(struct hub_session *session)
         value_unref(session->scope_keys[i]);
     }
     value_unref(session->id);
+    value_unref(session->token);
+    value_unref(session->shown);
     value_unref(session->branch);
     value_unref(session->principal);
     mem_free(session, sizeof *session);
@@ -244,6 +246,7 @@ static void queue_opened(struct hub_session *session, bool resumed)
     struct message message = {
         .kind = MESSAGE_OPENED,
         .session = value_ref(session->id),
+        .token = value_ref(session->token),
         .resumed = resumed,
         .markers = true,
         .observations = has_company(session),
@@ -273,6 +276,56 @@ static void take_over(struct hub_session *session,
     }
 }
 
+/* -- Tokens (hub-7) ------------------------------------------------------ */
+
+/* Takes as long for any two of the same length. */
+static bool same_token(struct value a, struct value b)
+{
+    if (!value_is_string(a) || !value_is_string(b)) {
+        return false;
+    }
+    const struct text x = value_text(&a);
+    const struct text y = value_text(&b);
+    unsigned char difference = x.length != y.length;
+    for (size_t i = 0; i < x.length && x.length == y.length; i++) {
+        difference |= (unsigned char)(x.at[i] ^ y.at[i]);
+    }
+    return difference == 0;
+}
+
+/* Whether the `open` comes from the client that has the session. One whose
+ * `opened` may be lost has no token to show, but its own number. */
+static bool has_token(const struct hub_session *session,
+                      const struct message *open)
+{
+    return session->hub->options.tokens == NULL ||
+           same_token(session->token, open->token) ||
+           same_token(session->shown, open->token) ||
+           (!session->heard_of && open->client != 0 &&
+            open->client == session->client);
+}
+
+/* The `open` succeeds: a new token for the next one. */
+static void renew_token(struct hub_session *session, const struct message *open)
+{
+    const struct hub_options *options = &session->hub->options;
+    if (options->tokens == NULL) {
+        return;
+    }
+    struct buf text = {0};
+    for (size_t i = 0; i < 2; i++) {
+        buf_printf(&text,
+                   "%016llx",
+                   (unsigned long long)options->tokens(options->ctx));
+    }
+    value_unref(session->shown);
+    session->shown = value_ref(open->token);
+    value_unref(session->token);
+    session->token = value_string_adopt(&text);
+}
+
+/* -- Sessions, opened or taken over -------------------------------------- */
+
 /* An `open` that was under way for so long that its sender has opened another
  * connection since. */
 static bool is_outdated(const struct hub_session *session,
@@ -298,12 +351,17 @@ static void open_session(struct hub_peer *peer,
         revoke_peer(peer, "unauthorized");
         return;
     }
-    if (session != NULL &&
-        (!session->heard_of || !key_equal(session->branch, branch) ||
-         !selectors_can_resume(session))) {
+    const bool is_owner = session != NULL && has_token(session, open);
+    if (session != NULL && session->peer != NULL && !is_owner) {
+        revoke_peer(peer, "in-use");
+        return;
+    }
+    if (session != NULL && (!is_owner || !session->heard_of ||
+                            !key_equal(session->branch, branch) ||
+                            !selectors_can_resume(session))) {
         /* Another view of the space; or too much is not acknowledged; or the
          * client does not know that this session is new, and would take it for
-         * the former one, with its watches. */
+         * the former one, with its watches; or it is not that client. */
         if (session->peer != NULL) {
             revoke_peer(session->peer, "taken-over");
         }
@@ -317,6 +375,7 @@ static void open_session(struct hub_peer *peer,
     session->client = open->client;
     session->connection = open->connection;
     session->deltas = open->deltas;
+    renew_token(session, open);
     take_over(session, peer, resumed, open->seen_seq);
     fanout_listen(session, open->observations); /* after the former peer */
 }
@@ -599,6 +658,8 @@ static void handle(struct hub_peer *peer, struct message *message)
     const bool is_open = peer->session != NULL;
     if (is_open && message->kind != MESSAGE_OPEN) {
         peer->session->heard_of = true; /* it has answered */
+        value_unref(peer->session->shown);
+        peer->session->shown = VALUE_NONE;
     }
     switch (message->kind) {
     case MESSAGE_OPEN:

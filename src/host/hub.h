@@ -25,6 +25,13 @@
  *   hub-7  A session with selectors (host/selectors.h) also watches what they
  *          reach, and is told with each sync what came and what left.
  *
+ *   hub-7  With tokens, each `opened` brings a new token. A session that has a
+ *          peer is taken over only by an `open` with its current token;
+ *          another one is revoked ("in-use"). A session without a peer is
+ *          resumed only with that token; otherwise it ends, and a new one of
+ *          that name begins. Until the peer has sent a message, the token that
+ *          it has shown is as good as the new one, which may be lost.
+ *
  * A send may call back into the hub, and so may the host meanwhile. So messages
  * wait in the outbox until the hub's own state is consistent, and are sent in
  * order.
@@ -75,6 +82,11 @@ struct hub_options {
                            document: for tests, whose documents are small */
     const struct log *log;
     uint64_t (*wall_ms)(void *ctx); /* for people; NULL: always 0 */
+
+    /* Numbers that cannot be guessed, for the tokens of sessions (hub-7). NULL:
+     * sessions have none, and who has the principal of a session may take it
+     * over. */
+    uint64_t (*tokens)(void *ctx);
 
     /* Judges a commit before the engine sees it. Anything but OK is its
      * verdict. Commits that arrived earlier may be undecided, unless one of

@@ -85,6 +85,7 @@ void message_release(struct message *message)
     vec_release(&message->told);
     vec_release(&message->verdicts);
     value_unref(message->session);
+    value_unref(message->token);
     value_unref(message->branch);
     value_unref(message->reason);
     *message = (struct message){0};

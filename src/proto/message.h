@@ -8,7 +8,8 @@
  *
  *   to the store
  *     open      {"session":"s1","seenSeq":12,     first, once per connection
- *                "observations":true,"deltas":true}
+ *                "observations":true,"deltas":true,
+ *                "token":"5f..."}
  *     commits   {"commits":[...]}                 proto/commit.h, in local
  *                                                 order
  *     watch     {"targets":[{"id":"of:a"},        the current state and all
@@ -21,7 +22,8 @@
  *     ack       {"seenSeq":14}
  *   to the replica
  *     opened    {"session":"s1","resumed":true,"serverSeq":14,
- *                "caughtUpLocalSeq":3,"markers":true,"observations":true}
+ *                "caughtUpLocalSeq":3,"markers":true,"observations":true,
+ *                "token":"6a..."}
  *     verdicts  {"verdicts":[{"localSeq":7,...}]} proto/verdict.h
  *     sync      {"fromSeq":12,"toSeq":14,"caughtUpLocalSeq":7,"pull":true,
  *                "upserts":[{"id":"of:a","seq":13,"document":{...}},
@@ -132,6 +134,8 @@ struct message {
     uint64_t number;
 
     struct value session; /* open, opened */
+    struct value token;   /* opened: what the next `open` of the session has to
+                             show; open: what it shows; or absent */
     struct value branch;  /* open: "" is the main one */
     uint64_t seen_seq;    /* open, ack */
     uint64_t client;      /* open: a globally unique number, which identifies an

@@ -148,6 +148,7 @@ static void append_open(struct buf *out, const struct message *message)
     if (message->deltas) {
         APPEND(out, ",\"deltas\":true");
     }
+    append_text(out, ",\"token\":", message->token);
 }
 
 static void append_opened(struct buf *out, const struct message *message)
@@ -165,6 +166,7 @@ static void append_opened(struct buf *out, const struct message *message)
     if (message->observations) {
         APPEND(out, ",\"observations\":true");
     }
+    append_text(out, ",\"token\":", message->token);
 }
 
 /* `name` has its comma, colon and bracket. */

@@ -151,6 +151,15 @@ static enum err read_upserts(struct fields *fields,
 
 /* -- Kinds --------------------------------------------------------------- */
 
+static enum err read_token(struct fields *fields,
+                           struct value object,
+                           struct message *out)
+{
+    return value_is_absent(object_field(object, "token"))
+               ? ERR_OK
+               : field_name(fields, object, "token", NULL, &out->token);
+}
+
 static enum err read_open(struct fields *fields,
                           struct value object,
                           struct message *out)
@@ -174,8 +183,10 @@ static enum err read_open(struct fields *fields,
     if (err == ERR_OK) {
         err = field_flag(fields, object, "observations", &out->observations);
     }
-    return err == ERR_OK ? field_flag(fields, object, "deltas", &out->deltas)
-                         : err;
+    if (err == ERR_OK) {
+        err = field_flag(fields, object, "deltas", &out->deltas);
+    }
+    return err == ERR_OK ? read_token(fields, object, out) : err;
 }
 
 static enum err read_commits(struct fields *fields,
@@ -335,6 +346,9 @@ static enum err read_opened(struct fields *fields,
     }
     if (err == ERR_OK) {
         err = field_number(fields, object, "serverSeq", &out->server_seq);
+    }
+    if (err == ERR_OK) {
+        err = read_token(fields, object, out);
     }
     return err == ERR_OK ? read_caught_up(fields, object, out) : err;
 }

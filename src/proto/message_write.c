@@ -20,6 +20,13 @@ static void put_caught_up(struct value *object, const struct message *message)
     }
 }
 
+static void put_token(struct value *object, const struct message *message)
+{
+    if (!value_is_absent(message->token)) {
+        object_put_adopt(object, "token", value_ref(message->token));
+    }
+}
+
 static void put_open(struct value *object, const struct message *message)
 {
     if (!value_is_absent(message->session)) {
@@ -35,6 +42,7 @@ static void put_open(struct value *object, const struct message *message)
     }
     put_flag(object, "observations", message->observations);
     put_flag(object, "deltas", message->deltas);
+    put_token(object, message);
 }
 
 static void put_opened(struct value *object, const struct message *message)
@@ -45,6 +53,7 @@ static void put_opened(struct value *object, const struct message *message)
     put_caught_up(object, message);
     put_flag(object, "markers", message->markers);
     put_flag(object, "observations", message->observations);
+    put_token(object, message);
 }
 
 static struct value write_targets(const struct message *message)

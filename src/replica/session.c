@@ -93,6 +93,7 @@ void session_free(struct session *session)
     vec_release(&session->follows);
     vec_release(&session->requests);
     value_unref(session->id);
+    value_unref(session->token);
     mem_free(session, sizeof *session);
 }
 
@@ -200,6 +201,7 @@ void session_connected(struct session *session)
         .client = session->client,
         .observations = session->space->observer.told != NULL,
         .deltas = session->deltas,
+        .token = session->token,
     };
     send(session, &message);
 }
@@ -539,6 +541,8 @@ static void take_opened(struct session *session, struct message *message)
     session->state = SESSION_OPEN;
     session->failures = 0;
     session->wake = MONO_NEVER;
+    value_unref(session->token);
+    session->token = value_ref(message->token);
     space->markers = message->markers;
     space->others = message->observations;
     const struct text name = value_text(&session->id);

@@ -49,7 +49,9 @@ struct session {
     struct space *space;
     struct transport *transport;
     enum session_state state;
-    struct value id; /* string, or absent until the store has chosen */
+    struct value id;    /* string, or absent until the store has chosen */
+    struct value token; /* that the store gave, to be shown when it is opened
+                           again; or absent */
     struct random random;
     mono_ms backoff_max; /* the longest wait, without the fifth */
     uint64_t client;     /* distinguishes sessions of the same name; 0 without a

@@ -157,6 +157,12 @@ static void on_send(void *ctx, struct message *message)
         CHECK(id.length < sizeof raw->id);
         memcpy(raw->id, id.at, id.length);
         raw->id[id.length] = '\0';
+        const struct text token = value_is_absent(message->token)
+                                      ? (struct text){"", 0}
+                                      : value_text(&message->token);
+        CHECK(token.length < sizeof raw->token);
+        memcpy(raw->token, token.at, token.length);
+        raw->token[token.length] = '\0';
         put_opened(&raw->heard, message);
     } else {
         buf_append_text(&raw->heard, "revoked ");
@@ -245,6 +251,9 @@ void raw_open(struct raw *raw, const char *session)
     object_put_adopt(&object, "seenSeq", value_int((int64_t)raw->seen));
     if (raw->deltas) {
         object_put_adopt(&object, "deltas", value_bool(true));
+    }
+    if (raw->token[0] != '\0') {
+        object_put_adopt(&object, "token", value_text_new(raw->token));
     }
     raw_send(raw, "open", object);
 }

@@ -36,6 +36,7 @@ struct raw {
     struct buf shown;
     struct path_table paths;
     char id[64];
+    char token[64]; /* of the last `opened`, shown when it opens; or "" */
     uint64_t seen;
     uint64_t encoded;  /* upserts that were written for this peer, and not for
                           an earlier one */

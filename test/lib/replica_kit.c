@@ -275,6 +275,8 @@ static void answer_open(struct script *script, const struct message *message)
         .markers = !script->plain,
         .server_seq = script->seq,
         .caught_up = 0,
+        .token =
+            script->token != NULL ? value_text_new(script->token) : VALUE_NONE,
     };
     reply(script, &answer);
 }
@@ -320,6 +322,10 @@ static void note_message(struct script *script, const struct message *message)
             buf_printf(to, " %.*s", (int)id.length, id.at);
         }
         buf_printf(to, " seen=%" PRIu64, message->seen_seq);
+        if (!value_is_absent(message->token)) {
+            const struct text token = value_text(&message->token);
+            buf_printf(to, " token=%.*s", (int)token.length, token.at);
+        }
     } else if (message->kind == MESSAGE_COMMITS) {
         note_commits(script, message);
     } else if (message->kind == MESSAGE_WATCH) {

@@ -55,6 +55,7 @@ struct script {
     bool accepts;            /* answers commits at once */
     bool quiet;              /* writes nothing down */
     const char *names;       /* what it calls a session without a name */
+    const char *token;       /* in its next `opened`; or NULL */
     uint64_t connection;     /* of the last `open` */
     uint64_t number;         /* of the last message to the replica */
     uint64_t seq;            /* of the last commit that it accepted */

@@ -77,6 +77,7 @@ struct sim {
     int64_t tokens;
     uint64_t digest;
     bool held; /* no failure so far */
+    uint64_t secrets;
     struct replica_sim_counts counts;
 };
 
@@ -244,9 +245,17 @@ static void close_actor(struct actor *actor)
     faulty_link_release(&actor->link);
 }
 
+static uint64_t next_secret(void *ctx)
+{
+    struct sim *sim = ctx;
+    return ++sim->secrets;
+}
+
 static void hub_start(struct sim *sim)
 {
     const struct hub_options options = {
+        .tokens = random_one_in(&sim->random, 2) ? next_secret : NULL,
+        .ctx = sim,
         .immediate = random_one_in(&sim->random, 2),
         .seed = random_u64(&sim->random),
         .long_deltas = !random_one_in(&sim->random, 4),

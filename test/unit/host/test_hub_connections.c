@@ -508,3 +508,150 @@ TEST(a_commit_touches_only_those_who_watch_its_documents)
     EXPECT_TEXT(heard(&fixture.peers[2]), "");
     hub_fixture_end(&fixture);
 }
+
+/* -- Tokens (hub-7) ------------------------------------------------------ */
+
+static uint64_t next_secret(void *ctx)
+{
+    static uint64_t last;
+    (void)ctx;
+    return ++last * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+/* Session s1 of ann is open, watches A, and has a token. */
+static void begin_with_tokens(struct hub_fixture *fixture)
+{
+    hub_fixture_begin(fixture, NULL, false, false);
+    fixture->hub.options.tokens = next_secret;
+    for (size_t i = 0; i < RAW_MAX; i++) {
+        fixture->peers[i].principal = "ann";
+    }
+    raw_open(&fixture->peers[0], "s1");
+    raw_watch(&fixture->peers[0], "A");
+    (void)heard(&fixture->peers[0]);
+    EXPECT_EQ(strlen(fixture->peers[0].token), 32);
+}
+
+static void show_token(struct raw *raw, const char *token)
+{
+    (void)snprintf(raw->token, sizeof raw->token, "%s", token);
+}
+
+TEST(k08_a_session_in_use_is_for_its_principal_with_its_present_token)
+{
+    struct hub_fixture fixture;
+    begin_with_tokens(&fixture);
+    struct raw *owner = &fixture.peers[0];
+    struct raw *other = &fixture.peers[1];
+    char stale[64];
+    (void)snprintf(stale, sizeof stale, "%s", owner->token);
+    other->principal = "bob";
+    show_token(other, owner->token);
+    raw_open(other, "s1");
+    EXPECT_TEXT(heard(other), "revoked unauthorized");
+    other->principal = "ann";
+    show_token(other, "");
+    raw_open(other, "s1");
+    EXPECT_TEXT(heard(other), "revoked in-use");
+    /* A new token with each opening; the one before is stale once the peer has
+     * said something. */
+    raw_open(owner, "s1");
+    EXPECT(strcmp(owner->token, stale) != 0);
+    raw_commit(owner, "s1 1 | set A 1");
+    show_token(other, stale);
+    raw_open(other, "s1");
+    EXPECT_TEXT(heard(other), "revoked in-use");
+    raw_commit(owner, "s1 2 | set A 2");
+    EXPECT_CONTAINS(heard(owner), "verdicts 2@2");
+    hub_fixture_end(&fixture);
+}
+
+TEST(k09_a_connection_with_the_present_token_takes_the_session_over)
+{
+    struct hub_fixture fixture;
+    begin_with_tokens(&fixture);
+    struct raw *first = &fixture.peers[0];
+    struct raw *second = &fixture.peers[1];
+    show_token(second, first->token);
+    raw_open(second, "s1");
+    EXPECT_TEXT(heard(first), "revoked taken-over");
+    EXPECT_TEXT(heard(second), "opened s1 resumed seq=0; sync 0-0 A@0=-");
+    EXPECT(strcmp(second->token, first->token) != 0);
+    raw_commit(first, "s1 1 | set A 7");
+    EXPECT_TEXT(heard(first), "");
+    EXPECT_TEXT(kit_read(&fixture.kit, "A"), "(absent)");
+    raw_commit(second, "s1 1 | set A 1");
+    EXPECT_TEXT(heard(second), "verdicts 1@1");
+    /* The first one has the token before; it is of no use any more. */
+    raw_open(first, "s1");
+    EXPECT_TEXT(heard(first), "revoked in-use");
+    hub_fixture_end(&fixture);
+}
+
+TEST(k09_an_answer_that_was_lost_does_not_lock_its_client_out)
+{
+    struct hub_fixture fixture;
+    begin_with_tokens(&fixture);
+    struct raw *raw = &fixture.peers[0];
+    char shown[64];
+    (void)snprintf(shown, sizeof shown, "%s", raw->token);
+    for (size_t i = 1; i < 4; i++) {
+        show_token(&fixture.peers[i], shown);
+        raw_open(&fixture.peers[i], "s1");
+        EXPECT_CONTAINS(heard(&fixture.peers[i]), "opened s1 resumed");
+    }
+    hub_fixture_end(&fixture);
+
+    /* Before the first token has arrived, the number of the client counts. */
+    hub_fixture_begin(&fixture, NULL, false, false);
+    fixture.hub.options.tokens = next_secret;
+    for (size_t i = 0; i < 2; i++) {
+        raw_attach(&fixture.peers[i]);
+        raw_send(&fixture.peers[i],
+                 "open",
+                 from_quoted("{'session':'s1','seenSeq':0,'client':77}"));
+        EXPECT_TEXT(heard(&fixture.peers[i]), "opened s1 seq=0");
+    }
+    EXPECT_TEXT(heard(&fixture.peers[0]), "revoked taken-over");
+    raw_attach(&fixture.peers[2]);
+    raw_send(&fixture.peers[2],
+             "open",
+             from_quoted("{'session':'s1','seenSeq':0,'client':78}"));
+    EXPECT_TEXT(heard(&fixture.peers[2]), "revoked in-use");
+    hub_fixture_end(&fixture);
+}
+
+TEST(k08_a_session_without_a_peer_is_resumed_only_with_its_token)
+{
+    struct hub_fixture fixture;
+    begin_with_tokens(&fixture);
+    struct raw *owner = &fixture.peers[0];
+    struct raw *other = &fixture.peers[1];
+    raw_detach(owner);
+    raw_open(owner, "s1");
+    EXPECT_CONTAINS(heard(owner), "opened s1 resumed");
+    raw_detach(owner);
+    other->principal = "bob";
+    raw_open(other, "s1");
+    EXPECT_TEXT(heard(other), "revoked unauthorized");
+    /* Without it, it is a new one, which watches nothing. */
+    other->principal = "ann";
+    raw_open(other, "s1");
+    EXPECT_TEXT(heard(other), "opened s1 seq=0");
+    raw_commit(other, "s1 1 | set B 1");
+    (void)heard(other);
+    EXPECT_LANDED(&fixture.kit, 2, "x 1 | set A 1");
+    hub_flush(&fixture.hub);
+    EXPECT_TEXT(heard(other), "sync 0-2 marker=1");
+    raw_open(owner, "s1");
+    EXPECT_TEXT(heard(owner), "revoked in-use");
+    hub_fixture_end(&fixture);
+}
+
+TEST(without_tokens_the_principal_is_enough)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    EXPECT_TEXT(fixture.peers[0].token, "");
+    hub_fixture_end(&fixture);
+}

@@ -115,7 +115,9 @@ static const char *const canonical[] = {
                         "{'id':'of:b','scope':'user'}]}",
     "{" HEAD("unwatch") ",'targets':[]}",
     "{" HEAD("open") ",'seenSeq':0,'client':7,'observations':true,"
-                     "'deltas':true}",
+                     "'deltas':true,'token':'t1'}",
+    "{" HEAD("opened") ",'session':'s1','serverSeq':0,'markers':true,"
+                       "'token':'t2'}",
     "{" HEAD("sync") ",'fromSeq':12,'toSeq':14,'upserts':["
                      "{'id':'of:a','seq':13,'from':12,'patch':["
                      "{'op':'remove','path':'/value/x'}]}]}",
@@ -224,6 +226,7 @@ TEST(m1_what_goes_to_the_store_is_checked)
         {"{" HEAD("open") ",'seenSeq':null}", "seenSeq"},
         {"{" HEAD("open") ",'seenSeq':1,'client':'x'}", "client"},
         {"{" HEAD("open") ",'seenSeq':1,'deltas':1}", "deltas"},
+        {"{" HEAD("open") ",'seenSeq':1,'token':1}", "token"},
         {"{" HEAD("open") ",'seenSeq':1,'session':1}", "session"},
         {"{" HEAD("open") ",'seenSeq':1,'session':''}", "session"},
         {"{" HEAD("open") ",'seenSeq':1,'branch':{}}", "branch"},
@@ -262,6 +265,8 @@ TEST(m1_what_goes_to_the_replica_is_checked)
         {"{" HEAD("opened") ",'serverSeq':1}", "session"},
         {"{" HEAD("opened") ",'serverSeq':1,'session':''}", "session"},
         {"{" HEAD("opened") ",'session':'s'}", "serverSeq"},
+        {"{" HEAD("opened") ",'session':'s','serverSeq':1,'token':[]}",
+         "token"},
         {"{" HEAD("opened") ",'session':'s','serverSeq':1,'resumed':1}",
          "resumed"},
         {"{" HEAD("opened") ",'session':'s','serverSeq':1,'markers':'yes'}",

@@ -818,3 +818,28 @@ TEST(a_delta_of_what_is_here_already_is_nothing_new)
     EXPECT_EQ(fixture.space->session->counters.useless_deltas, 0);
     end(&fixture);
 }
+
+/* -- Tokens -------------------------------------------------------------- */
+
+TEST(k09_a_session_shows_the_token_of_its_last_opening)
+{
+    struct fixture fixture;
+    fixture_open(&fixture, "s1");
+    fixture.script.token = "t1";
+    EXPECT_COMMIT(&fixture, "read A");
+    EXPECT_TEXT(fixture_said(&fixture), "connect; open s1 seen=0; watch A");
+    fixture.script.token = "t2";
+    fixture_lose(&fixture);
+    fixture_wake(&fixture);
+    EXPECT_CONTAINS(fixture_said(&fixture), "open s1 seen=0 token=t1");
+    /* An answer that does not arrive changes nothing. */
+    fixture.script.mute = true;
+    fixture_lose(&fixture);
+    fixture_wake(&fixture);
+    fixture_lose(&fixture);
+    fixture_wake(&fixture);
+    EXPECT_TEXT(fixture_said(&fixture),
+                "connect; open s1 seen=0 token=t2; "
+                "connect; open s1 seen=0 token=t2");
+    end(&fixture);
+}
