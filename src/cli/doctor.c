@@ -17,6 +17,7 @@
 #include "host/presence.h"
 #include "host/system.h"
 #include "script/program.h"
+#include "server/server.h"
 #include "store/engine.h"
 #include "store/retention.h"
 #include "store/schema.h"
@@ -266,12 +267,42 @@ static enum err look_at_files(struct examination *visit,
     return err;
 }
 
+/* -- A server on the directory ------------------------------------------- */
+
+static void look_at_server(struct examination *visit)
+{
+    struct value server = server_presence(look_folder(visit->options));
+    if (value_is_absent(server)) {
+        return;
+    }
+    if (value_is_same(object_field(server, "insecureLocal"),
+                      value_bool(true))) {
+        warn(visit,
+             "the server with process id %" PRIu64
+             " runs with --insecure-local: every process on this machine can "
+             "read and write every space",
+             object_number(server, "pid"));
+    }
+    object_put_adopt(&visit->report, "server", server);
+}
+
 /* -- Telling ------------------------------------------------------------- */
 
 static void print_line(struct buf *line)
 {
     output_bytes(buf_text(line), line->length);
     buf_clear(line);
+}
+
+static void print_server(struct buf *line, struct value server)
+{
+    if (!value_is_object(server)) {
+        return;
+    }
+    buf_append_text(line, "serving: ");
+    look_append(line, object_field(server, "url"));
+    buf_printf(line, " (pid %" PRIu64 ")", object_number(server, "pid"));
+    print_line(line);
 }
 
 static void print_spaces(struct buf *line, struct value spaces)
@@ -347,6 +378,7 @@ static void print_report(struct value report, struct value hazards)
     print_line(&line);
     print_spaces(&line, object_field(report, "spaces"));
     print_reclaimable(&line, object_field(report, "spaces"));
+    print_server(&line, object_field(report, "server"));
     while (array_next(&sessions, &one)) {
         buf_append_text(&line, "running: ");
         look_append(&line, object_field(one, "command"));
@@ -382,6 +414,7 @@ int doctor_run(const struct options *options)
         warn(&visit, "%s", detail.text);
     }
     look_at_disk(&visit);
+    look_at_server(&visit);
     object_put_adopt(&visit.report,
                      "sessions",
                      presence_list(look_folder(options)));

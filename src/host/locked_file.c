@@ -178,6 +178,15 @@ enum err locked_file_open(struct locked_file *file,
     return err;
 }
 
+enum err locked_file_write(struct locked_file *file,
+                           struct value about,
+                           struct err_detail *detail)
+{
+    return write_object(file->fd, about)
+               ? ERR_OK
+               : refuse(buf_text(&file->path), detail);
+}
+
 void locked_file_close(struct locked_file *file)
 {
     (void)unlink(buf_text(&file->path));
@@ -204,4 +213,23 @@ bool locked_file_is_held(const char *folder,
     }
     buf_release(&path);
     return is_held;
+}
+
+struct value locked_file_holder(const char *folder,
+                                const char *kind,
+                                struct value name)
+{
+    struct buf path = {0};
+    struct value about = VALUE_NONE;
+    buf_printf(&path, "%s/%s/", folder, kind);
+    append_name(&path, name);
+    const int fd = open(buf_text(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        about = locked_file_read(fd);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    buf_release(&path);
+    return about;
 }

@@ -35,6 +35,11 @@ MUST_CHECK enum err locked_file_open(struct locked_file *file,
                                      struct value *holder,
                                      struct err_detail *detail);
 
+/* Replaces what the file says about its holder. IO, FULL. */
+MUST_CHECK enum err locked_file_write(struct locked_file *file,
+                                      struct value about,
+                                      struct err_detail *detail);
+
 /* Removes the file and releases the lock. */
 void locked_file_close(struct locked_file *file);
 
@@ -44,6 +49,11 @@ bool locked_file_is_held(const char *folder,
                          const char *kind,
                          struct value name,
                          bool cleans);
+
+/* What the holder of DIR/KIND/NAME wrote, new; absent if nobody holds it. */
+struct value locked_file_holder(const char *folder,
+                                const char *kind,
+                                struct value name);
 
 /* What the file with that descriptor holds, new; absent if it is no object. */
 struct value locked_file_read(int fd);

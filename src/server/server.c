@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "host/data_dir.h"
+#include "host/locked_file.h"
 #include "host/system.h"
 #include "server/connection.h"
 #include "server/routes.h"
 #include "server/worker.h"
+#include "value/object.h"
 
 enum {
     WORKERS_DEFAULT_MAX = 8,
@@ -30,6 +32,8 @@ struct server {
     const struct log *log;
     _Atomic uint32_t open_spaces;
     _Atomic bool is_draining;
+    struct locked_file claim; /* on the directory (server-5) */
+    bool has_claim;
     bool has_said; /* of the I/O thread: the clients know that it drains */
 
     /* The one that is in use, and all that were: a worker may still read them.
@@ -428,6 +432,89 @@ static enum err listen_on(struct server *server,
     return net_open(&net, &server->net, detail);
 }
 
+/* -- The claim on the directory ------------------------------------------ */
+
+static struct value claim_name(void)
+{
+    return value_text_new("server");
+}
+
+/* What doctor says, new. Until the port is known the URL has none. */
+static struct value about_server(const struct server *server,
+                                 const struct server_options *options)
+{
+    const char *address = address_of(options);
+    const bool is_v6 = strchr(address, ':') != NULL;
+    struct value about = object_new_adopt(NULL, 0);
+    struct buf url = {0};
+    buf_printf(&url,
+               "%s://%s%s%s",
+               options->certificate != NULL ? "wss" : "ws",
+               is_v6 ? "[" : "",
+               address,
+               is_v6 ? "]" : "");
+    if (server->net != NULL) {
+        buf_printf(&url, ":%u", net_port(server->net));
+    }
+    object_put_text(&about, "url", buf_text(&url));
+    object_put_adopt(&about, "insecureLocal", value_bool(options->is_insecure));
+    object_put_number(&about, "since", server->metrics.start_ms);
+    buf_release(&url);
+    return about;
+}
+
+static enum err claim_folder(struct server *server,
+                             const struct server_options *options,
+                             struct err_detail *detail)
+{
+    struct value name = claim_name();
+    struct value about = about_server(server, options);
+    struct value holder = VALUE_NONE;
+    enum err err = locked_file_open(&server->claim,
+                                    options->folder,
+                                    "serve",
+                                    name,
+                                    about,
+                                    &holder,
+                                    detail);
+    server->has_claim = err == ERR_OK;
+    if (err == ERR_BUSY) {
+        const struct value url = object_field(holder, "url");
+        const struct text text =
+            value_is_string(url) ? value_text(&url) : (struct text){.at = ""};
+        err = err_set(detail,
+                      ERR_BUSY,
+                      "the directory %s has a server already, process %u at "
+                      "%.*s: use that one, or stop it first",
+                      options->folder,
+                      (unsigned)object_number(holder, "pid"),
+                      (int)text.length,
+                      text.at);
+    }
+    value_unref(holder);
+    value_unref(about);
+    value_unref(name);
+    return err;
+}
+
+static enum err publish_port(struct server *server,
+                             const struct server_options *options,
+                             struct err_detail *detail)
+{
+    struct value about = about_server(server, options);
+    const enum err err = locked_file_write(&server->claim, about, detail);
+    value_unref(about);
+    return err;
+}
+
+struct value server_presence(const char *folder)
+{
+    struct value name = claim_name();
+    const struct value about = locked_file_holder(folder, "serve", name);
+    value_unref(name);
+    return about;
+}
+
 enum err server_open(const struct server_options *options,
                      struct server **out,
                      struct err_detail *detail)
@@ -447,9 +534,15 @@ enum err server_open(const struct server_options *options,
     buf_append_text(&server->folder, options->folder);
     server->log = options->log;
     server->metrics.start_ms = system_wall_ms();
-    err = start_workers(server, options, detail);
+    err = claim_folder(server, options, detail);
+    if (err == ERR_OK) {
+        err = start_workers(server, options, detail);
+    }
     if (err == ERR_OK) {
         err = listen_on(server, options, detail);
+    }
+    if (err == ERR_OK) {
+        err = publish_port(server, options, detail);
     }
     if (err != ERR_OK) {
         server_close(server);
@@ -533,6 +626,9 @@ void server_close(struct server *server)
     }
     for (unsigned i = 0; i < server->worker_count; i++) {
         worker_release(&server->workers[i]);
+    }
+    if (server->has_claim) {
+        locked_file_close(&server->claim);
     }
     VEC_FOREACH (&server->authenticators, with) {
         free_authenticator(*with);

@@ -16,7 +16,11 @@
  *   server-3  A verdict is sent when its commit is as durable as
  *             options.durability says. A server that is killed loses no commit
  *             that it acknowledged.
- *   server-4  A server with is_insecure listens on a loopback address only. */
+ *   server-4  A server with is_insecure listens on a loopback address only.
+ *   server-5  A directory has at most one server. Two would be safe for the
+ *             data, but each would know only its own clients: sessions,
+ *             revocations and the order of changes would depend on which of
+ *             them a client has found. */
 
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
@@ -55,9 +59,16 @@ struct server_options {
 MUST_CHECK enum err server_check(const struct server_options *options,
                                  struct err_detail *detail);
 
+/* BUSY: another server has the directory (server-5). */
 MUST_CHECK enum err server_open(const struct server_options *options,
                                 struct server **out,
                                 struct err_detail *detail);
+
+/* The server of a directory, an object, new; absent: none runs there.
+ *
+ *   {"pid":4711,"url":"ws://127.0.0.1:8800","insecureLocal":false,
+ *    "since":1700000000000} */
+struct value server_presence(const char *folder);
 
 uint16_t server_port(const struct server *server);
 const char *server_audience(const struct server *server);
