@@ -19,8 +19,8 @@ if ! command -v "$HEDDLE" >/dev/null; then
 fi
 examples=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d) || exit 1
-runner=""
-trap '[ -z "$runner" ] || kill -9 "$runner" 2>/dev/null; rm -rf "$folder"' EXIT
+runner="" server="" watcher=""
+trap 'for one in $runner $watcher $server; do kill -9 "$one" 2>/dev/null; done; rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
 
 # The name in the commands below, as a reader would type it.
@@ -70,9 +70,11 @@ shows() {
     done
 }
 
-# start COMMAND: runs it in the background.
+# start COMMAND: runs it in the background. What an earlier one has written is
+# removed first, so that no step takes it for the new output.
 start() {
     printf '$ %s\n' "$1"
+    rm -f results.txt messages.txt
     eval "$1"
     runner=$!
     steps=$((steps + 1))
@@ -137,6 +139,48 @@ runner=""
 say "No process runs the piece now, and commands still get up-to-date values."
 step "heddle send shopping add '{\"name\": \"comb\", \"price\": 2}'" 0 '{"count":3}'
 step "heddle get shopping total" 0 "66"
+
+say "A server: spaces over the network. Its own key may do everything; a stranger may do nothing."
+start "heddle serve --dir shared --listen 127.0.0.1:0 > address.txt 2> server.txt &"
+server=$runner runner=""
+wait_for serving address.txt
+HEDDLE_SERVER=$(sed 's/.* at //' address.txt)
+export HEDDLE_SERVER
+shows "heddle get shopping total" "this server asks for a token or a proof with a key"
+step 'heddle token --key shared/server.key --cap owner --for 1h > owner.txt' 0 ""
+step 'heddle token --key shared/server.key --cap read --for 1h --to ann > ann.txt' 0 ""
+
+say "Two clients: one runs the list, one watches. A change here is seen there."
+HEDDLE_TOKEN=$(cat owner.txt)
+export HEDDLE_TOKEN
+start "heddle run shopping.lua > results.txt 2> messages.txt &"
+wait_for "up to date" messages.txt
+printf '$ %s\n' 'HEDDLE_TOKEN=$(cat ann.txt) heddle watch shopping total > watched.txt &'
+HEDDLE_TOKEN=$(cat ann.txt) heddle watch shopping total >watched.txt 2>watching.txt &
+watcher=$!
+wait_for 0 watched.txt
+step "heddle send shopping add '{\"name\": \"yarn\", \"price\": 4, \"qty\": 3}'" 0 '{"count":1}'
+wait_for 15 watched.txt
+step "tail -n 1 watched.txt" 0 "15"
+shows 'HEDDLE_TOKEN=$(cat ann.txt) heddle set shopping rate 1' "WRITE"
+
+say "Kill the first client. It resumes over the network, and runs nothing."
+step "kill -9 $runner" 0 ""
+wait "$runner" 2>/dev/null
+runner=""
+start "heddle run shopping.lua > results.txt 2> messages.txt &"
+wait_for "up to date" messages.txt
+step "cat messages.txt" 0 "heddle: shopping resumed: 6 nodes restored, 0 dirty, 0 unknown
+heddle: up to date after 0 runs"
+for one in $runner $watcher; do
+    kill -9 "$one"
+    wait "$one" 2>/dev/null
+done
+runner="" watcher=""
+kill "$server"
+wait "$server" 2>/dev/null
+server=""
+unset HEDDLE_SERVER HEDDLE_TOKEN
 
 say "An error message says what happened, and where."
 step "heddle send shopping buy '{\"name\": \"milk\"}'" 1 "heddle: shopping/buy: $folder/work/shopping.lua:49: there is no milk on the list"
