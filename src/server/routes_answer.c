@@ -6,6 +6,7 @@
 
 #include "server/routes_internal.h"
 #include "value/object.h"
+#include "value/utf8.h"
 
 void route_answer_release(struct route_answer *answer)
 {
@@ -155,17 +156,26 @@ static void put_all(struct value *to, struct value fields)
     }
 }
 
+struct value answer_describe(const struct err_detail *why)
+{
+    struct value body = value_empty_object();
+    const char *text = why->text[0] != '\0' ? why->text : err_text(why->err);
+    struct buf message = {0};
+    /* It may quote a request, which may be any bytes. */
+    utf8_escape(&message, text, strlen(text));
+    object_put_text(&body, "code", err_name(why->err));
+    object_put_text(&body, "class", err_class_name(err_class_of(why->err)));
+    object_put_adopt(&body, "message", value_string_adopt(&message));
+    return body;
+}
+
 void answer_error(struct route_answer *answer,
                   const struct err_detail *why,
                   unsigned status,
                   struct value extra,
                   uint64_t retry_ms)
 {
-    struct value body = value_empty_object();
-    const char *text = why->text[0] != '\0' ? why->text : err_text(why->err);
-    object_put_text(&body, "code", err_name(why->err));
-    object_put_text(&body, "class", err_class_name(err_class_of(why->err)));
-    object_put_text(&body, "message", text);
+    struct value body = answer_describe(why);
     put_all(&body, extra);
     buf_clear(&answer->body);
     answer->header_count = 0;

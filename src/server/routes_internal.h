@@ -214,6 +214,9 @@ void answer_location(struct route_answer *answer,
                      const char *space,
                      struct value event);
 
+/* {"code":...,"class":...,"message":...}, new. */
+struct value answer_describe(const struct err_detail *why);
+
 /* The answer for an error of the call. */
 void answer_call_error(struct route_call *call, enum err err);
 

@@ -109,12 +109,7 @@ static void add_piece(struct event_stream *stream,
 
 static void add_error(struct event_stream *stream, const struct err_detail *why)
 {
-    struct value data = value_empty_object();
-    const char *text = why->text[0] != '\0' ? why->text : err_text(why->err);
-    object_put_text(&data, "code", err_name(why->err));
-    object_put_text(&data, "class", err_class_name(err_class_of(why->err)));
-    object_put_text(&data, "message", text);
-    add_event_adopt(stream, "error", data);
+    add_event_adopt(stream, "error", answer_describe(why));
 }
 
 /* -- Documents ----------------------------------------------------------- */

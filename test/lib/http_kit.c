@@ -37,15 +37,9 @@ void http_as(struct http_kit *kit, const char *principal, const char *rights)
     kit->context.is_operator = strchr(rights, 'O') != NULL;
 }
 
-void http_begin(struct http_kit *kit, bool in_file)
+static void begin(struct http_kit *kit, bool in_file)
 {
     const struct hub_options options = {.seed = 7};
-    *kit = (struct http_kit){0};
-    if (in_file) {
-        kit_open_file(&kit->store, NULL);
-    } else {
-        kit_open_memory(&kit->store, NULL);
-    }
     sim_host_init(&kit->sim, BEGIN_MS, 7);
     hub_init(&kit->hub, &kit->store.engine, &options, BEGIN_MS);
     const struct route_space_options space = {
@@ -72,6 +66,26 @@ void http_begin(struct http_kit *kit, bool in_file)
         .wall_ms = WALL_MS,
     };
     http_as(kit, "ann", "rwoO");
+}
+
+void http_begin(struct http_kit *kit, bool in_file)
+{
+    *kit = (struct http_kit){0};
+    if (in_file) {
+        kit_open_file(&kit->store, NULL);
+    } else {
+        kit_open_memory(&kit->store, NULL);
+    }
+    begin(kit, in_file);
+}
+
+void http_begin_on(struct http_kit *kit, const char *vfs)
+{
+    const struct engine_options options = {.vfs = vfs,
+                                           .durability = DURABILITY_FULL};
+    *kit = (struct http_kit){0};
+    kit_open_file(&kit->store, &options);
+    begin(kit, true);
 }
 
 void http_end(struct http_kit *kit)

@@ -51,6 +51,9 @@ struct http_kit {
 void http_begin(struct http_kit *kit, bool in_file);
 void http_end(struct http_kit *kit);
 
+/* In a file, through that VFS of SQLite. */
+void http_begin_on(struct http_kit *kit, const char *vfs);
+
 /* Another principal, or NULL, with these rights: letters of "rwoO", read,
  * write, owner, operator. */
 void http_as(struct http_kit *kit, const char *principal, const char *rights);

@@ -251,6 +251,23 @@ TEST(what_waiting_helps_against_says_when_to_come_back)
     route_answer_release(&answer);
 }
 
+TEST(a_message_that_quotes_any_bytes_is_valid_json)
+{
+    struct http_kit kit;
+    struct value value = VALUE_NONE;
+    http_begin(&kit, false);
+    EXPECT_CONTAINS(http_ask(&kit, "GET /./\xFFx", NULL), "'/\\\\xffx'");
+    EXPECT_EQ(json_read(kit.answer.body.at,
+                        kit.answer.body.length,
+                        NULL,
+                        &value,
+                        NULL),
+              ERR_OK);
+    value_unref(value);
+    EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a?\xFF=1", NULL), "\\\\xff");
+    http_end(&kit);
+}
+
 /* -- Rights -------------------------------------------------------------- */
 
 /* A request for each row of the table. */

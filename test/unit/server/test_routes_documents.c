@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/fault_vfs.h"
 #include "lib/http_kit.h"
 #include "lib/test.h"
 
@@ -495,4 +496,31 @@ TEST(the_judge_sees_the_credential_of_each_request)
     EXPECT_CONTAINS(buf_text(&kit.delivered), "#3 403 ");
     EXPECT_EQ(kit.store.engine.seq, 1);
     http_end(&kit);
+}
+
+/* -- Faults -------------------------------------------------------------- */
+
+TEST(a_disk_that_fails_is_the_servers_fault_and_the_next_write_lands)
+{
+    static const struct {
+        enum fault_kind kind;
+        const char *answer;
+    } cases[] = {
+        {FAULT_FULL, "507 {'code':'FULL','class':'fault'"},
+        {FAULT_SYNC, "500 {'code':'IO','class':'fault'"},
+    };
+    fault_vfs_use_real();
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct http_kit kit;
+        http_begin_on(&kit, FAULT_REAL_VFS);
+        EXPECT_CONTAINS(http_ask(&kit, "PUT /docs/a", "{'value':1}"), "200 ");
+        fault_vfs_plan((struct fault_plan){cases[i].kind, 1, true});
+        EXPECT_CONTAINS(http_ask(&kit, "PUT /docs/a", "{'value':2}"),
+                        cases[i].answer);
+        fault_vfs_plan((struct fault_plan){FAULT_NONE, 0, false});
+        EXPECT_CONTAINS(http_ask(&kit, "PUT /docs/a", "{'value':3}"), "200 ");
+        EXPECT_TEXT(http_ask(&kit, "GET /docs/a", NULL), "200 {'value':3}");
+        EXPECT_TEXT(http_step(&kit, 0), "");
+        http_end(&kit);
+    }
 }
