@@ -24,6 +24,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "heddle/heddle.h"
 #include "host/system.h"
 #include "server/config.h"
 #include "value/json.h"
@@ -94,6 +95,7 @@ static void begin_log(struct serving *serving)
         .level = LOG_LEVEL_INFO,
     };
     serving->config.options.log = &serving->log;
+    serving->config.options.version = HD_VERSION_TEXT;
 }
 
 /* -- Children ------------------------------------------------------------ */

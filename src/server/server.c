@@ -534,6 +534,7 @@ enum err server_open(const struct server_options *options,
     buf_append_text(&server->folder, options->folder);
     server->log = options->log;
     server->metrics.start_ms = system_wall_ms();
+    server->metrics.version = options->version;
     err = claim_folder(server, options, detail);
     if (err == ERR_OK) {
         err = start_workers(server, options, detail);

@@ -53,6 +53,7 @@ struct server_options {
     bool compress;
     struct server_limits limits; /* all zero: the default */
     const struct log *log;
+    const char *version; /* of the program, for metrics; static; may be NULL */
 };
 
 /* Whether a server could be opened with these: files, names, addresses. */

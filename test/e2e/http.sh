@@ -156,6 +156,7 @@ asked() {
 check "the result of the piece follows" until_true asked /v1/spaces/main/pieces/shop '{"sold":2}'
 check "why it is so names the handler" until_true asked /v1/spaces/main/why/shop/sold '"handler":"sell"'
 ask "$url/metrics"
+check "the version" grep -q '^heddle_build_info{version="[0-9.]*"} 1' body
 check "metrics" grep -q '^heddle_commits_total{verdict="OK"} ' body
 stop "$server" TERM
 
