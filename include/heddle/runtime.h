@@ -76,7 +76,13 @@ typedef struct hd_progress {
 typedef struct hd_runtime_options {
     /* Holds one file per space and small files about running processes
      * (docs/live.md); created if missing. NULL: in memory without a store;
-     * commits are confirmed at once. */
+     * commits are confirmed at once.
+     *
+     * Or the address of a server, ws://HOST:PORT or wss://HOST:PORT (http and
+     * https mean the same): the spaces are there (docs/server.md). A server
+     * that cannot be reached is reported once; commits wait and are sent again
+     * when it is back. Such a runtime has one thread for its connection, so an
+     * hd_allocator must be safe for threads. */
     const char *directory;
     const char *const *spaces; /* names; the first is the default space */
     size_t space_count;        /* 0: one space, "main" */
@@ -135,6 +141,12 @@ typedef struct hd_runtime_options {
      * with HD_LIMIT_HOPS, which is reported. So nodes that send to each other
      * do not run forever. */
     uint32_t hops;
+
+    /* The identity of a runtime on a server: a JSON Web Token, or the file of a
+     * key ('heddle key'). Without either, `user` is its name, which only a
+     * server without authentication believes. */
+    const char *token;
+    const char *key_file;
 } hd_runtime_options;
 
 /* Opens a new runtime and its spaces. The runtime belongs to the calling
@@ -146,6 +158,7 @@ typedef struct hd_runtime_options {
  *   HD_BUSY       a file must be created, and another process holds its lock
  *                 for too long
  *   HD_NOT_FOUND  with `read_only`: the file does not exist
+ *   HD_UNREACHABLE, HD_UNAUTHENTICATED, HD_ACCESS  of a server
  *
  * Any thread. */
 HD_API hd_status hd_runtime_open(const hd_runtime_options *options,

@@ -8,11 +8,13 @@
 #include "base/mem.h"
 #include "host/live.h"
 #include "host/system.h"
+#include "net/remote_wire.h"
 
 struct api_host {
     struct host host;
     struct live *live;
     struct buf directory; /* empty: in memory */
+    bool is_remote;       /* it is the address of a server */
     struct log log;
     struct events_policy policy;
     uint64_t (*now)(void *context);
@@ -115,9 +117,27 @@ enum err api_host_open(const struct api_host_options *options,
                        struct err_detail *detail)
 {
     const hd_runtime_options *given = options->given;
+    const bool is_url =
+        given->directory != NULL && remote_is_url(given->directory);
+    struct remote *remote = NULL;
+    *out = NULL;
+    if (is_url) {
+        const struct remote_server server = {
+            .url = given->directory,
+            .token = given->token,
+            .key_file = given->key_file,
+            .user = given->user,
+        };
+        const enum err reached = remote_server_new(&server, &remote, detail);
+        if (reached != ERR_OK) {
+            return reached;
+        }
+    }
     struct api_host *api_host = api_host_new(given);
+    api_host->is_remote = is_url;
     const struct live_options live = {
-        .folder = given->directory,
+        .folder = is_url ? NULL : given->directory,
+        .remote = remote,
         .access = given->read_only ? DATA_DIR_READ_ONLY : DATA_DIR_CREATE,
         .user = given->user,
         .session = given->session,
@@ -164,7 +184,9 @@ struct runtime *api_host_runtime(struct api_host *api_host)
 
 const char *api_host_directory(const struct api_host *api_host)
 {
-    return api_host->directory.length > 0 ? api_host->directory.at : NULL;
+    return api_host->directory.length > 0 && !api_host->is_remote
+               ? api_host->directory.at
+               : NULL;
 }
 
 size_t api_host_outstanding(const struct api_host *api_host)

@@ -50,7 +50,8 @@ static enum err find_space(const hd_runtime *runtime,
     if (err == ERR_OK && api_host_directory(runtime->api_host) == NULL) {
         return err_set(detail,
                        ERR_ARGUMENT,
-                       "a runtime in memory has no file to inspect");
+                       "a runtime in memory or on a server has no file to "
+                       "inspect");
     }
     return err;
 }

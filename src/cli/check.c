@@ -13,6 +13,7 @@
 #include "cli/report.h"
 #include "host/data_dir.h"
 #include "inspect/collection_check.h"
+#include "store/observations.h"
 #include "store/rebuild.h"
 #include "store/repair_text.h"
 #include "store/spaces.h"

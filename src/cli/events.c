@@ -9,7 +9,6 @@
 #include "cli/look.h"
 #include "cli/report.h"
 #include "cli/timers.h"
-#include "inspect/graph_json.h"
 #include "value/array.h"
 #include "value/compare.h"
 #include "value/object.h"
@@ -80,16 +79,10 @@ static void print_events(struct value events)
     look_table_end(&table, 0);
 }
 
-static enum err find_events(struct offline_graph *graph,
-                            const struct options *options,
-                            const char *piece,
-                            struct value *out,
-                            struct err_detail *detail)
+static struct value events_question(const struct options *options)
 {
-    return graph_json_events(graph, look_folder(options), piece, out, detail);
+    return look_question_of(options, "events");
 }
-
-/* -- Those that failed --------------------------------------------------- */
 
 static void add_failed(struct look_table *table, struct value event)
 {
@@ -135,15 +128,13 @@ static int read_limit(const struct options *options, uint64_t *out)
                        out);
 }
 
-static enum err find_failed(struct offline_graph *graph,
-                            const struct options *options,
-                            const char *piece,
-                            struct value *out,
-                            struct err_detail *detail)
+static struct value failed_question(const struct options *options)
 {
+    struct value question = look_question_of(options, "failed");
     uint64_t limit;
     CHECK(read_limit(options, &limit) == CODE_OK); /* it was looked at */
-    return graph_json_failed(graph, piece, limit, out, detail);
+    object_put_number(&question, "limit", limit);
+    return question;
 }
 
 /* -- One by its id ------------------------------------------------------- */
@@ -196,29 +187,14 @@ static int print_event(const struct options *options, struct value event)
 
 static int show_one(const struct options *options)
 {
-    const char *id = options->values.id;
-    struct offline_graph *graph = NULL;
-    struct value event = VALUE_NONE;
-    struct err_detail detail = {0};
-    int code = look_open(options, &graph);
-    if (code != CODE_OK) {
-        return code;
+    struct value answer = VALUE_NONE;
+    struct value question = look_question(options, "event");
+    object_put_text(&question, "id", options->values.id);
+    int code = look_ask(options, question, &answer);
+    if (code == CODE_OK) {
+        code = print_event(options, object_field(answer, "event"));
     }
-    if (graph_json_event(graph, id, &event, &detail) != ERR_OK) {
-        code = look_report(options, &detail);
-    } else if (value_is_absent(event)) {
-        (void)err_set(&detail,
-                      ERR_NOT_FOUND,
-                      "there is no event '%.*s': it was never stored, or its "
-                      "receipt was removed by 'heddle store compact'",
-                      text_shown(id, strlen(id), 80),
-                      id);
-        code = look_report(options, &detail);
-    } else {
-        code = print_event(options, event);
-    }
-    value_unref(event);
-    offline_graph_close(graph);
+    value_unref(answer);
     return code;
 }
 
@@ -251,12 +227,13 @@ static int run(const struct options *options)
     if (code != CODE_OK) {
         return code;
     }
-    return timers_list(options,
-                       &(struct timers_kind){
-                           .name = "event",
-                           .find = failed ? find_failed : find_events,
-                           .print = failed ? print_failed : print_events,
-                       });
+    return timers_list(
+        options,
+        &(struct timers_kind){
+            .name = "event",
+            .question = failed ? failed_question : events_question,
+            .print = failed ? print_failed : print_events,
+        });
 }
 
 int events_run(const struct options *options)

@@ -177,40 +177,23 @@ static void print_text(struct value graph)
     buf_release(&line);
 }
 
-/* -- Of a child ---------------------------------------------------------- */
-
-static bool is_of_child(struct value node, const void *child)
-{
-    return !value_is_text(object_field(node, "kind"), "input") &&
-           look_is_below(object_field(node, "name"), child);
-}
-
 int graph_run(const struct options *options)
 {
-    struct offline_graph *offline = NULL;
-    struct offline_piece *piece = NULL;
-    int code = look_open(options, &offline);
+    struct value graph = VALUE_NONE;
+    const int code =
+        look_ask(options, look_question_of(options, "graph"), &graph);
     if (code != CODE_OK) {
         return code;
     }
-    code = look_piece(options, offline, 0, &piece);
-    if (code == CODE_OK) {
-        const char *child = look_child(options, 0);
-        struct value graph = graph_json(offline, piece);
-        if (child != NULL) {
-            graph = graph_json_part_adopt(graph, is_of_child, child, true);
-        }
-        if (option_is_given(options, OPTION_JSON)) {
-            look_print_adopt(options, value_ref(graph));
-        } else if (option_is_given(options, OPTION_DOT)) {
-            print_dot(graph);
-        } else if (option_is_given(options, OPTION_MERMAID)) {
-            print_mermaid(graph);
-        } else {
-            print_text(graph);
-        }
-        value_unref(graph);
+    if (option_is_given(options, OPTION_JSON)) {
+        look_print_adopt(options, value_ref(graph));
+    } else if (option_is_given(options, OPTION_DOT)) {
+        print_dot(graph);
+    } else if (option_is_given(options, OPTION_MERMAID)) {
+        print_mermaid(graph);
+    } else {
+        print_text(graph);
     }
-    offline_graph_close(offline);
+    value_unref(graph);
     return code;
 }

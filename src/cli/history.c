@@ -8,8 +8,6 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "inspect/graph_json.h"
-#include "inspect/read_at.h"
 #include "value/array.h"
 #include "value/json.h"
 #include "value/object.h"
@@ -86,11 +84,8 @@ static void print_log(const struct options *options, struct value log)
 
 int log_run(const struct options *options)
 {
-    struct offline_graph *graph = NULL;
-    struct offline_piece *piece = NULL;
-    struct err_detail detail = {0};
-    struct graph_json_span span = {.to = ENGINE_HEAD};
     struct value log = VALUE_NONE;
+    uint64_t limit = 0;
     if (options->operand_count > 1) {
         return report_usage(options, "give at most one piece");
     }
@@ -98,27 +93,16 @@ int log_run(const struct options *options)
                            "--limit",
                            options->values.limit,
                            COMMITS_SHOWN,
-                           &span.limit);
+                           &limit);
     if (code == CODE_OK) {
-        code = look_open(options, &graph);
-    }
-    if (code != CODE_OK) {
-        return code;
-    }
-    if (options->operand_count > 0) {
-        span.piece = options->operands[0].word;
-    }
-    if (graph_json_log(graph, &span, &log, &detail) != ERR_OK) {
-        code = look_report(options, &detail);
-    } else if (span.piece != NULL &&
-               array_count(object_field(log, "commits")) == 0) {
-        code = look_piece(options, graph, 0, &piece);
+        struct value question = look_question_of(options, "log");
+        object_put_number(&question, "limit", limit);
+        code = look_ask(options, question, &log);
     }
     if (code == CODE_OK) {
         print_log(options, log);
     }
     value_unref(log);
-    offline_graph_close(graph);
     return code;
 }
 
@@ -152,16 +136,14 @@ static struct value read_path(const char *text)
 
 /* Nothing runs here: which nodes would have to, so that nobody takes what they
  * gave for what they would give now. */
-static void tell_dirty(const struct options *options,
-                       const struct offline_piece *piece)
+static void tell_stale(const struct options *options, struct value stale)
 {
     struct buf names = {0};
-    VEC_FOREACH (&piece->nodes, node) {
-        if (strcmp(offline_status(node), "dirty") == 0 &&
-            look_is_below(node->name, look_child(options, 0))) {
-            buf_append_text(&names, names.length > 0 ? ", " : "");
-            look_append(&names, node->name);
-        }
+    struct array_iter iter = array_iter(stale);
+    struct value name;
+    while (array_next(&iter, &name)) {
+        buf_append_text(&names, names.length > 0 ? ", " : "");
+        look_append(&names, name);
     }
     if (names.length > 0 && option_is_given(options, OPTION_JSON)) {
         (void)fprintf(stderr, "{\"upToDate\":false}\n");
@@ -176,43 +158,37 @@ static void tell_dirty(const struct options *options,
 
 int show_run(const struct options *options)
 {
-    struct offline_graph *graph = NULL;
-    struct offline_piece *piece = NULL;
     struct err_detail detail = {0};
-    uint64_t seq = ENGINE_HEAD;
+    struct value answer = VALUE_NONE;
+    uint64_t seq = 0;
     if (options->operand_count > 2) {
         return report_usage(options, "give a piece and one path");
     }
-    int code =
-        look_number(options, "--at", options->values.at, ENGINE_HEAD, &seq);
-    if (code == CODE_OK) {
-        code = look_open(options, &graph);
-    }
+    int code = look_number(options, "--at", options->values.at, 0, &seq);
     if (code != CODE_OK) {
         return code;
     }
-    const struct value name = value_text_new(options->operands[0].word);
-    const struct value path =
-        read_path(options->operand_count > 1 ? options->operands[1].word : "");
-    struct value found = VALUE_NONE;
-    if (read_at(&graph->engine, name, path, seq, &found, &detail) != ERR_OK) {
-        code = look_report(options, &detail);
-    } else if (!value_is_absent(found)) { /* the piece may be gone by now */
-        look_print_adopt(options, found);
-        if (seq == ENGINE_HEAD &&
-            look_piece(options, graph, 0, &piece) == CODE_OK) {
-            tell_dirty(options, piece);
-        }
-    } else {
-        code = look_piece(options, graph, 0, &piece);
+    struct value question = look_question_of(options, "show");
+    object_put_adopt(
+        &question,
+        "path",
+        read_path(options->operand_count > 1 ? options->operands[1].word : ""));
+    if (options->values.at != NULL) {
+        object_put_number(&question, "at", seq);
     }
+    code = look_ask(options, question, &answer);
+    const struct value found = object_field(answer, "value");
+    const struct value stale = object_field(answer, "stale");
     if (code == CODE_OK && value_is_absent(found)) {
         (void)err_set(&detail, ERR_NOT_FOUND, "no value at this path");
         (void)look_report(options, &detail);
         code = CODE_NO;
+    } else if (code == CODE_OK) {
+        look_print_adopt(options, value_ref(found));
+        if (value_is_array(stale)) {
+            tell_stale(options, stale);
+        }
     }
-    value_unref(path);
-    value_unref(name);
-    offline_graph_close(graph);
+    value_unref(answer);
     return code;
 }

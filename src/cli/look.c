@@ -10,16 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/nearest.h"
 #include "cli/display.h"
 #include "cli/output.h"
+#include "cli/remote_option.h"
 #include "cli/report.h"
+#include "host/live.h"
 #include "inspect/account.h"
+#include "inspect/inspect_answer.h"
 #include "value/json.h"
 #include "value/object.h"
 
 enum {
-    NAMES_SHOWN = 12, /* in a sentence */
     WIDTH_LEAST = 40, /* of a terminal */
     CELL_LEAST = 8,   /* what a column keeps that gives way first */
     GAP = 2,
@@ -44,205 +45,74 @@ int look_report(const struct options *options, const struct err_detail *detail)
     return report_detail(options, NULL, detail);
 }
 
-int look_open(const struct options *options, struct offline_graph **out)
+struct value look_question(const struct options *options, const char *about)
 {
-    struct err_detail detail = {0};
     const char *branch = options->values.branch;
-    if (branch != NULL && strcmp(branch, "main") == 0) {
-        branch = NULL;
+    struct value question = value_empty_object();
+    object_put_text(&question, "question", "inspect");
+    object_put_text(&question, "about", about);
+    if (branch != NULL && strcmp(branch, "main") != 0) {
+        object_put_text(&question, "branch", branch);
     }
-    return offline_graph_open(look_folder(options),
-                              look_space(options),
-                              branch,
-                              out,
-                              &detail) == ERR_OK
-               ? CODE_OK
-               : look_report(options, &detail);
+    return question;
 }
 
-/* ": there are a, b, ..." */
-static void append_name(struct buf *to,
-                        struct nearest *nearest,
-                        struct value name,
-                        size_t number)
+struct value look_question_of(const struct options *options, const char *about)
 {
-    const struct text text = value_text(&name);
-    nearest_offer(nearest, text.at, text.length);
-    if (number < NAMES_SHOWN) {
-        buf_append_text(to, number > 0 ? ", " : "");
-        look_append(to, name);
-    } else if (number == NAMES_SHOWN) {
-        buf_append_text(to, ", ...");
+    struct value question = look_question(options, about);
+    if (options->operand_count > 0) {
+        object_put_text(&question, "piece", options->operands[0].word);
     }
+    return question;
 }
 
-static int refuse_name(const struct options *options,
-                       const char *what,
-                       const char *word,
-                       struct nearest *nearest,
-                       struct buf *names)
+static enum err ask_server(const struct options *options,
+                           struct remote *remote,
+                           struct value question,
+                           struct value *answer,
+                           struct err_detail *detail)
 {
+    struct live *live = NULL;
+    const char *const spaces[] = {look_space(options)};
+    const struct live_options host = {
+        .remote = remote,
+        .access = DATA_DIR_READ_ONLY,
+        .spaces = spaces,
+        .space_count = COUNT_OF(spaces),
+    };
+    enum err err = live_open(&host, &live, detail);
+    if (err == ERR_OK) {
+        err = live_ask(live, question, answer, detail);
+        live_drop(live);
+    }
+    return err;
+}
+
+int look_ask(const struct options *options,
+             struct value question,
+             struct value *answer)
+{
+    const struct inspect_viewer owner = {.sees_all = true};
     struct err_detail detail = {0};
-    const char *hint = nearest_hint(nearest);
-    if (hint[0] != '\0') {
-        (void)err_set(&detail,
-                      ERR_NOT_FOUND,
-                      "there is no %s '%.80s'%s",
-                      what,
-                      word,
-                      hint);
+    struct remote *remote = NULL;
+    *answer = VALUE_NONE;
+    int code = CODE_OK;
+    enum err err = ERR_OK;
+    if (remote_option_url(options) == NULL) {
+        err = inspect_answer(look_folder(options),
+                             look_space(options),
+                             &owner,
+                             question,
+                             answer,
+                             &detail);
     } else {
-        (void)err_set(&detail,
-                      ERR_NOT_FOUND,
-                      "there is no %s '%.80s': %s%s",
-                      what,
-                      word,
-                      names->length > 0 ? "there are " : "there is none",
-                      buf_text(names));
+        code = remote_option_open(options, &remote);
+        err = code == CODE_OK
+                  ? ask_server(options, remote, question, answer, &detail)
+                  : ERR_OK;
     }
-    buf_release(names);
-    return look_report(options, &detail);
-}
-
-const char *look_child(const struct options *options, size_t operand)
-{
-    const char *slash = operand < options->operand_count
-                            ? strchr(options->operands[operand].word, '/')
-                            : NULL;
-    return slash != NULL ? slash + 1 : NULL;
-}
-
-bool look_is_below(struct value name, const char *child)
-{
-    const struct text text = value_text(&name);
-    const size_t length = child != NULL ? strlen(child) : 0;
-    return child == NULL ||
-           (text.length > length && memcmp(text.at, child, length) == 0 &&
-            text.at[length] == '/');
-}
-
-static bool has_child(const struct offline_piece *piece, const char *child)
-{
-    VEC_FOREACH (&piece->nodes, node) {
-        if (look_is_below(node->name, child)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int refuse_child(const struct options *options, const char *word)
-{
-    struct err_detail detail = {0};
-    (void)err_set(&detail,
-                  ERR_NOT_FOUND,
-                  "there is no piece '%.80s': 'heddle ps' lists the pieces",
-                  word);
-    return look_report(options, &detail);
-}
-
-int look_piece(const struct options *options,
-               const struct offline_graph *graph,
-               size_t operand,
-               struct offline_piece **out)
-{
-    const char *word = options->operands[operand].word;
-    const char *child = look_child(options, operand);
-    struct buf whole = {0};
-    buf_append(&whole, word, strcspn(word, "/"));
-    *out = offline_piece(graph, buf_text(&whole));
-    buf_release(&whole);
-    if (*out != NULL) {
-        return child == NULL || has_child(*out, child)
-                   ? CODE_OK
-                   : refuse_child(options, word);
-    }
-    struct buf names = {0};
-    size_t count = 0;
-    struct nearest nearest;
-    nearest_begin(&nearest, word, strlen(word));
-    VEC_FOREACH (&graph->pieces, piece) {
-        append_name(&names, &nearest, (*piece)->name, count++);
-    }
-    return refuse_name(options, "piece", word, &nearest, &names);
-}
-
-/* The name of a node of a child, which may be given without the children in
- * between if it is the only one: "view" for "cards/3/card1/view". */
-static void find_in_child(const struct offline_piece *piece,
-                          const char *child,
-                          const char *word,
-                          struct buf *name)
-{
-    const size_t length = strlen(word);
-    size_t found = 0;
-    buf_printf(name, "%s/%s", child, word);
-    if (offline_node(piece, buf_text(name)) != NULL) {
-        return;
-    }
-    VEC_FOREACH (&piece->nodes, node) {
-        const struct text text = value_text(&node->name);
-        if (look_is_below(node->name, child) && text.length > length &&
-            text.at[text.length - length - 1] == '/' &&
-            memcmp(text.at + text.length - length, word, length) == 0) {
-            buf_clear(name);
-            buf_append(name, text.at, text.length);
-            found++;
-        }
-    }
-    if (found != 1) {
-        buf_clear(name);
-        buf_append_text(name, word);
-    }
-}
-
-static int find_node(const struct options *options,
-                     const struct offline_piece *piece,
-                     const char *word,
-                     struct offline_node **out)
-{
-    const char *user = options->values.user;
-    *out = user != NULL ? offline_node_of_user(piece, word, user)
-                        : offline_node(piece, word);
-    if (*out != NULL) {
-        return CODE_OK;
-    }
-    if (user != NULL && offline_node(piece, word) != NULL) {
-        struct err_detail detail = {0};
-        (void)err_set(&detail,
-                      ERR_NOT_FOUND,
-                      "%.80s has no recorded run of the user %.80s",
-                      word,
-                      user);
-        return look_report(options, &detail);
-    }
-    struct buf names = {0};
-    size_t count = 0;
-    struct nearest nearest;
-    nearest_begin(&nearest, word, strlen(word));
-    VEC_FOREACH (&piece->nodes, node) {
-        if (look_is_below(node->name, look_child(options, 0))) {
-            append_name(&names, &nearest, node->name, count++);
-        }
-    }
-    return refuse_name(options, "node", word, &nearest, &names);
-}
-
-int look_node(const struct options *options,
-              const struct offline_piece *piece,
-              size_t operand,
-              struct offline_node **out)
-{
-    const char *word = options->operands[operand].word;
-    const char *child = look_child(options, 0);
-    if (child == NULL) {
-        return find_node(options, piece, word, out);
-    }
-    struct buf name = {0};
-    find_in_child(piece, child, word, &name);
-    const int code = find_node(options, piece, buf_text(&name), out);
-    buf_release(&name);
-    return code;
+    value_unref(question);
+    return err == ERR_OK ? code : look_report(options, &detail);
 }
 
 int look_number(const struct options *options,

@@ -1,5 +1,5 @@
-/* Shared by the commands that inspect pieces from outside: opening the file,
- * names on the command line, and output for people.
+/* Shared by the commands that inspect pieces from outside: asking the file or
+ * the server, and output for people.
  *
  * A table is as wide as the terminal. Without a terminal, cells are whole, and
  * columns are aligned as far as cells are short. Colour is for terminals only,
@@ -9,8 +9,10 @@
 #define CLI_LOOK_H
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
 #include "cli/options.h"
-#include "inspect/offline_graph.h"
+#include "value/value.h"
 
 /* -- Opening ------------------------------------------------------------- */
 
@@ -23,25 +25,16 @@ const char *look_space(const struct options *options);
 /* Reports a failure of the layers below; returns an exit code. */
 int look_report(const struct options *options, const struct err_detail *detail);
 
-/* The offline graph of that space. Returns an exit code; errors have been
- * reported. */
-int look_open(const struct options *options, struct offline_graph **out);
+/* A question about that space (inspect/inspect_answer.h), new; the second one
+ * is about the piece of the first operand, if there is one. */
+struct value look_question(const struct options *options, const char *about);
+struct value look_question_of(const struct options *options, const char *about);
 
-/* The piece and the node of the operands with these numbers. An unknown name is
- * refused with a list of the known ones. The piece may be that of a child's
- * address, "kanban/cards/3": then the node is one of the child. */
-int look_piece(const struct options *options,
-               const struct offline_graph *graph,
-               size_t operand,
-               struct offline_piece **out);
-/* The part of an address behind the name of the piece, "cards/3"; or NULL. And
- * whether a name, "cards/3/card1/view", is below it; all are below NULL. */
-const char *look_child(const struct options *options, size_t operand);
-bool look_is_below(struct value name, const char *child);
-int look_node(const struct options *options,
-              const struct offline_piece *piece,
-              size_t operand,
-              struct offline_node **out);
+/* Asks the directory or the server; *answer is new. Adopts the question.
+ * Returns an exit code; errors have been reported. */
+int look_ask(const struct options *options,
+             struct value question,
+             struct value *answer);
 
 /* A whole number of an option; `fallback` if it is not given. */
 int look_number(const struct options *options,

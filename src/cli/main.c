@@ -87,7 +87,7 @@ static int run_version(const struct options *options)
     (PLACE_OPTIONS | SERVER_OPTIONS | OPTION_TIMEOUT | OPTION_USER | \
      OPTION_BRANCH)
 #define FORM_OPTIONS (OPTION_PRETTY | OPTION_CANONICAL)
-#define LOOK_OPTIONS (PLACE_OPTIONS | FORM_OPTIONS)
+#define LOOK_OPTIONS (PLACE_OPTIONS | SERVER_OPTIONS | FORM_OPTIONS)
 
 static const struct command root_commands[] = {
     {
@@ -507,7 +507,7 @@ static const struct command root_commands[] = {
     {
         .name = "check",
         .operands = "",
-        .options = LOOK_OPTIONS | OPTION_REPAIR,
+        .options = PLACE_OPTIONS | FORM_OPTIONS | OPTION_REPAIR,
         .brief = "verify every space of a data directory",
         .manual =
             "Replays the history of every space, or of --space, and\n"
@@ -540,7 +540,7 @@ static const struct command root_commands[] = {
         .operands = "SHELL",
         .operand_count = 1,
         .takes_more = true,
-        .options = PLACE_OPTIONS,
+        .options = PLACE_OPTIONS | SERVER_OPTIONS,
         .brief = "completions for bash, zsh or fish",
         .manual =
             "Prints a script that completes commands, options, pieces, and\n"

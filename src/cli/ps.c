@@ -265,20 +265,12 @@ static void print_all(const struct options *options, struct value all)
 
 static int print_once(const struct options *options)
 {
-    struct offline_graph *graph = NULL;
     struct value all = VALUE_NONE;
-    struct err_detail detail = {0};
-    int code = look_open(options, &graph);
-    if (code != CODE_OK) {
-        return code;
-    }
-    if (graph_json_pieces(graph, &all, &detail) != ERR_OK) {
-        code = look_report(options, &detail);
-    } else {
+    const int code = look_ask(options, look_question(options, "pieces"), &all);
+    if (code == CODE_OK) {
         print_all(options, all);
     }
     value_unref(all);
-    offline_graph_close(graph);
     return code;
 }
 

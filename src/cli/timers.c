@@ -8,7 +8,6 @@
 #include "cli/look.h"
 #include "cli/report.h"
 #include "host/system.h"
-#include "inspect/graph_json.h"
 #include "runtime/own_write.h"
 #include "runtime/timer.h"
 #include "value/array.h"
@@ -293,26 +292,24 @@ static int choose(const struct options *options,
     return code;
 }
 
+/* With what is overdue now. */
+static struct value timers_question(const struct options *options)
+{
+    struct value question = look_question_of(options, "timers");
+    object_put_number(&question, "now", system_wall_ms());
+    return question;
+}
+
 static int find_timer(const struct options *options, struct chosen *out)
 {
-    struct offline_graph *graph = NULL;
-    struct err_detail detail = {0};
     struct value timers = VALUE_NONE;
-    int code = look_open(options, &graph);
-    if (code != CODE_OK) {
-        return code;
-    }
-    if (graph_json_timers(graph,
-                          options->operands[0].word,
-                          system_wall_ms(),
-                          &timers,
-                          &detail) != ERR_OK) {
-        code = look_report(options, &detail);
-    } else {
+    struct value question = timers_question(options);
+    object_put_adopt(&question, "unchecked", value_bool(true));
+    int code = look_ask(options, question, &timers);
+    if (code == CODE_OK) {
         code = choose(options, object_field(timers, "timers"), out);
     }
     value_unref(timers);
-    offline_graph_close(graph);
     return code;
 }
 
@@ -438,21 +435,8 @@ static void print_timers(struct value timers)
     look_table_end(&table, 0);
 }
 
-static enum err find_timers(struct offline_graph *graph,
-                            const struct options *options,
-                            const char *piece,
-                            struct value *out,
-                            struct err_detail *detail)
-{
-    (void)options;
-    return graph_json_timers(graph, piece, system_wall_ms(), out, detail);
-}
-
 int timers_list(const struct options *options, const struct timers_kind *kind)
 {
-    struct offline_graph *graph = NULL;
-    struct offline_piece *piece = NULL;
-    struct err_detail detail = {0};
     struct value found = VALUE_NONE;
     if (options->operand_count > 1) {
         return report_usage(options, "give at most one piece");
@@ -460,28 +444,13 @@ int timers_list(const struct options *options, const struct timers_kind *kind)
     if (option_is_given(options, OPTION_CANCEL)) {
         return timers_cancel_one(options, kind->name);
     }
-    int code = look_open(options, &graph);
-    if (code != CODE_OK) {
-        return code;
-    }
-    if (options->operand_count > 0) {
-        code = look_piece(options, graph, 0, &piece);
-    }
-    if (code == CODE_OK &&
-        kind->find(graph,
-                   options,
-                   piece != NULL ? options->operands[0].word : NULL,
-                   &found,
-                   &detail) != ERR_OK) {
-        code = look_report(options, &detail);
-    }
+    const int code = look_ask(options, kind->question(options), &found);
     if (code == CODE_OK && option_is_given(options, OPTION_JSON)) {
         look_print_adopt(options, value_ref(found));
     } else if (code == CODE_OK) {
         kind->print(found);
     }
     value_unref(found);
-    offline_graph_close(graph);
     return code;
 }
 
@@ -490,7 +459,7 @@ int timers_run(const struct options *options)
     return timers_list(options,
                        &(struct timers_kind){
                            .name = "timer",
-                           .find = find_timers,
+                           .question = timers_question,
                            .print = print_timers,
                        });
 }

@@ -28,12 +28,8 @@ void timers_append_stream(struct buf *to, struct value stream);
 
 /* Lists waiting events, or cancels one: all of both commands. */
 struct timers_kind {
-    const char *name; /* "timer" */
-    enum err (*find)(struct offline_graph *graph,
-                     const struct options *options,
-                     const char *piece, /* or NULL: all */
-                     struct value *out, /* new */
-                     struct err_detail *detail);
+    const char *name;                                        /* "timer" */
+    struct value (*question)(const struct options *options); /* new */
     void (*print)(struct value found);
 };
 

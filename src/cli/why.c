@@ -245,39 +245,24 @@ static void print_why(struct value why)
     print_run(why, 1);
 }
 
-/* The graph and the node of the two operands. */
-static int open_node(const struct options *options,
-                     struct offline_graph **graph,
-                     struct offline_node **node)
+/* About the node of the two operands. */
+static struct value question_of_node(const struct options *options,
+                                     const char *about)
 {
-    struct offline_piece *piece = NULL;
-    int code = look_open(options, graph);
-    if (code != CODE_OK) {
-        return code;
+    struct value question = look_question_of(options, about);
+    object_put_text(&question, "node", options->operands[1].word);
+    if (options->values.user != NULL) {
+        object_put_text(&question, "user", options->values.user);
     }
-    code = look_piece(options, *graph, 0, &piece);
-    if (code == CODE_OK) {
-        code = look_node(options, piece, 1, node);
-    }
-    if (code != CODE_OK) {
-        offline_graph_close(*graph);
-    }
-    return code;
+    return question;
 }
 
 int why_run(const struct options *options)
 {
-    struct offline_graph *graph = NULL;
-    struct offline_node *node = NULL;
-    struct value why = VALUE_NONE;
-    struct err_detail detail = {0};
-    int code = open_node(options, &graph, &node);
-    if (code != CODE_OK) {
-        return code;
-    }
-    if (offline_why(graph, node, true, &why, &detail) != ERR_OK) {
-        code = look_report(options, &detail);
-    } else {
+    struct value answer = VALUE_NONE;
+    int code = look_ask(options, question_of_node(options, "why"), &answer);
+    const struct value why = object_field(answer, "why");
+    if (code == CODE_OK) {
         code = value_is_text(object_field(why, "reason"), "never") ? CODE_NO
                                                                    : CODE_OK;
         if (option_is_given(options, OPTION_JSON)) {
@@ -286,20 +271,19 @@ int why_run(const struct options *options)
             print_why(why);
         }
     }
-    value_unref(why);
-    offline_graph_close(graph);
+    value_unref(answer);
     return code;
 }
 
 /* -- Why not ------------------------------------------------------------- */
 
-static void print_advice(const struct offline_node *node, struct value why)
+static void print_advice(struct value answer, struct value why)
 {
     const struct value condition = object_field(why, "condition");
     struct buf piece = {0};
     struct buf name = {0};
-    look_append(&piece, node->piece->name);
-    look_append(&name, node->name);
+    look_append(&piece, object_field(answer, "piece"));
+    look_append(&name, object_field(answer, "node"));
     if (value_is_text(condition, "event")) {
         say(1,
             "send one: heddle send %s %s JSON",
@@ -310,7 +294,7 @@ static void print_advice(const struct offline_node *node, struct value why)
             "read it: heddle get %s, or let an effect read it",
             buf_text(&piece));
     } else if (value_is_text(condition, "not-started")) {
-        const struct value note = object_field(node->piece->about, "note");
+        const struct value note = object_field(answer, "note");
         struct buf file = {0};
         if (value_is_object(note)) {
             look_append(&file, object_field(note, "file"));
@@ -340,7 +324,7 @@ static void print_advice(const struct offline_node *node, struct value why)
     buf_release(&name);
 }
 
-static void print_why_not(const struct offline_node *node, struct value why)
+static void print_why_not(struct value answer, struct value why)
 {
     struct buf line = {0};
     const struct value reads = object_field(why, "reads");
@@ -356,7 +340,7 @@ static void print_why_not(const struct offline_node *node, struct value why)
     look_append(&needs, object_field(why, "needs"));
     end_line(&needs);
     print_task(why);
-    print_advice(node, why);
+    print_advice(answer, why);
     if (object_number(why, "changed") > 0) {
         say(1,
             "its inputs were last changed by commit %" PRIu64,
@@ -376,19 +360,15 @@ static void print_why_not(const struct offline_node *node, struct value why)
 
 int why_not_run(const struct options *options)
 {
-    struct offline_graph *graph = NULL;
-    struct offline_node *node = NULL;
-    const int code = open_node(options, &graph, &node);
-    if (code != CODE_OK) {
-        return code;
-    }
-    const struct value why = offline_why_not(graph, node);
-    if (option_is_given(options, OPTION_JSON)) {
+    struct value answer = VALUE_NONE;
+    const int code =
+        look_ask(options, question_of_node(options, "whyNot"), &answer);
+    const struct value why = object_field(answer, "whyNot");
+    if (code == CODE_OK && option_is_given(options, OPTION_JSON)) {
         look_print_adopt(options, value_ref(why));
-    } else {
-        print_why_not(node, why);
+    } else if (code == CODE_OK) {
+        print_why_not(answer, why);
     }
-    value_unref(why);
-    offline_graph_close(graph);
-    return CODE_OK;
+    value_unref(answer);
+    return code;
 }

@@ -5,6 +5,7 @@
 
 #include "host/fanout.h"
 #include "host/questions.h"
+#include "inspect/inspect_answer.h"
 #include "server/shard_internal.h"
 #include "store/engine.h"
 #include "value/compare.h"
@@ -401,6 +402,27 @@ void channels_tell_landed(struct shard_space *space)
     }
 }
 
+/* What the file says about pieces, events and history, as far as the principal
+ * may see it. */
+static enum err inspect(const struct channel *channel,
+                        struct value question,
+                        struct value *answer,
+                        struct err_detail *detail)
+{
+    const struct inspect_viewer viewer = {.principal = channel->principal};
+    const struct text name = value_text(&channel->space->name);
+    struct buf space = {0};
+    buf_append(&space, name.at, name.length);
+    const enum err err = inspect_answer(channel->space->shard->options.folder,
+                                        buf_text(&space),
+                                        &viewer,
+                                        question,
+                                        answer,
+                                        detail);
+    buf_release(&space);
+    return err;
+}
+
 static void answer_question(struct channel *channel, struct value question)
 {
     struct shard *shard = channel->space->shard;
@@ -415,11 +437,14 @@ static void answer_question(struct channel *channel, struct value question)
     };
     struct value content = VALUE_NONE;
     struct err_detail detail = {0};
-    const enum err err = questions_answer(&channel->space->engine,
-                                          &context,
-                                          question,
-                                          &content,
-                                          &detail);
+    const enum err err =
+        value_is_text(object_field(question, "question"), "inspect")
+            ? inspect(channel, question, &content, &detail)
+            : questions_answer(&channel->space->engine,
+                               &context,
+                               question,
+                               &content,
+                               &detail);
     channel->space->followers += channel->follows && !has_followed ? 1 : 0;
     struct value answer = object_new_adopt(NULL, 0);
     object_put_text(&answer, "kind", "answer");

@@ -92,6 +92,34 @@ else
     not_ok "a space that does not exist is not created by a reader" "$err"
 fi
 
+# -- Inspection ------------------------------------------------------------
+
+# Each command prints the same on the server and on its files. What the files
+# know of processes and of time is left out.
+"$HEDDLE" send cart add '{"n":1}' --after 1h >/dev/null
+same_output() {
+    "$HEDDLE" "$@" >there.txt 2>there.err
+    there=$?
+    HEDDLE_SERVER='' "$HEDDLE" "$@" --dir data >here.txt 2>here.err
+    here=$?
+    sed -i 's/"sessions":\[[^]]*\],//; s/ [0-9]*m\?s \( *- \)/ \1/' here.txt there.txt
+    [ "$here" -eq "$there" ] && cmp here.txt there.txt && cmp here.err there.err || {
+        diff here.txt there.txt
+        diff here.err there.err
+        return 1
+    }
+}
+for command in "ps --json" "log" "log cart --limit 3 --json" "graph cart" "graph cart --mermaid" "why cart count" \
+    "why cart count --json" "why-not cart count" "show cart" "show cart items --at 3" "timers --json" "events" \
+    "events cart --failed" "why cart nothing" "graph nothing" "show cart nothing" "log nothing"; do
+    # shellcheck disable=SC2086
+    must "$command is the same on the server" same_output $command
+done
+try "an unknown timer is not cancelled" 1 "" "heddle: cart has no pending timer 'nothing'*" timers cart --cancel nothing
+"$HEDDLE" timers cart --json | sed 's/.*"id":"\([^"]*\)".*/\1/' >timer.txt
+run timers cart --cancel "$(cat timer.txt)"
+try "and is gone" 0 '{"timers":[]}' "" timers cart --json
+
 # -- Two clients -----------------------------------------------------------
 
 start runner run cart.lua
