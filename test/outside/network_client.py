@@ -399,7 +399,8 @@ class Client:
             raise Broken("closed with %r" % frame.payload)
         if frame.opcode == PING:
             self.writer.write(client_frame(frame.payload, PONG))
-            return
+        if frame.opcode >= CLOSE:
+            return  # a pong: a damaged header can have made a ping of a message
         try:
             lines = [line.partition(" ") for line in frame.payload.decode().split("\n")]
             lines = [(int(channel), json.loads(rest)) for channel, _, rest in lines]

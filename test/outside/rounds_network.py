@@ -164,8 +164,9 @@ class Network:
     async def kill_client(self, client):
         """The process is gone, with what it knew."""
         client.dead = True
-        client.task.cancel()
-        await asyncio.gather(client.task, return_exceptions=True)
+        while not client.task.done():  # a cancellation can be lost where something else happens at that moment
+            client.task.cancel()
+            await asyncio.wait({client.task}, timeout=0.1)
         self.tasks = [task for task in self.tasks if task is not client.task]
         if client.writer is not None:
             client.writer.transport.abort()
