@@ -235,6 +235,12 @@ void requests_step(struct shard_space *space)
                      shard->options.wall_ms(shard->options.ctx),
                      deliver,
                      shard);
+    const bool waits = route_space_next_wake(space->routes) != MONO_NEVER;
+    if (!waits) {
+        list_remove(&space->in_waiting);
+    } else if (!list_node_is_linked(&space->in_waiting)) {
+        list_push_back(&shard->waiting, &space->in_waiting);
+    }
 }
 
 static bool may_still_read(void *ctx, const struct credential *credential)

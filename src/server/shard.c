@@ -222,26 +222,56 @@ void shard_turn(struct shard *shard, struct item *items, mono_ms now)
     end_turn(shard);
 }
 
+static bool is_watched(const void *item, const void *number)
+{
+    const struct shard_space *space = item;
+    return space->watch == *(const int *)number;
+}
+
+void shard_unwatch(struct shard_space *space)
+{
+    const int number = space->watch;
+    if (number != WAKE_UNWATCHED) {
+        (void)map_remove(&space->shard->watched,
+                         (uint64_t)number,
+                         is_watched,
+                         &number);
+        space->watch = WAKE_UNWATCHED;
+    }
+}
+
 static void note_written(void *ctx, int number, bool gone)
 {
     struct shard *shard = ctx;
-    MAP_FOREACH (&shard->spaces, slot) {
-        struct shard_space *space = slot->item;
-        if (space->watch == number) {
-            space->is_written = true;
-            space->watch = gone ? WAKE_UNWATCHED : number;
-        }
+    struct shard_space *space =
+        map_find(&shard->watched, (uint64_t)number, is_watched, &number);
+    if (space == NULL) {
+        return;
     }
+    if (!list_node_is_linked(&space->in_written)) {
+        list_push_back(&shard->written, &space->in_written);
+    }
+    if (gone) {
+        shard_unwatch(space);
+    }
+}
+
+/* Its own commits write to the lock file, too. */
+static bool is_written_by_others(const struct shard_space *space)
+{
+    return space->hub.changes == 0 ||
+           space->hub.changes != database_changes(&space->engine.database);
 }
 
 void shard_notice_writes(struct shard *shard)
 {
     wake_take_writes(shard->options.wake, note_written, shard);
-    MAP_FOREACH (&shard->spaces, slot) {
-        struct shard_space *space = slot->item;
-        if (space->is_written) {
+    LIST_FOREACH (&shard->written, node) {
+        struct shard_space *space =
+            CONTAINER_OF(node, struct shard_space, in_written);
+        list_remove(&space->in_written);
+        if (is_written_by_others(space)) {
             const uint64_t before = space->hub.seq;
-            space->is_written = false;
             shard_space_touch(space);
             hub_poll(&space->hub);
             if (space->hub.seq != before) {
@@ -302,17 +332,19 @@ void shard_tick(struct shard *shard, mono_ms now)
     }
     end_expired(shard);
     end_turn(shard);
-    for (struct shard_space *space = find_idle(shard); space != NULL;
-         space = find_idle(shard)) {
-        shard_space_close(space);
+    struct shard_space *idle = find_idle(shard);
+    for (unsigned i = 0; i < SHARD_CLOSES && idle != NULL; i++) {
+        shard_space_close(idle);
+        idle = find_idle(shard);
     }
 }
 
 void shard_wake(struct shard *shard, mono_ms now)
 {
     begin_turn(shard, now);
-    MAP_FOREACH (&shard->spaces, slot) {
-        struct shard_space *space = slot->item;
+    LIST_FOREACH (&shard->waiting, node) {
+        struct shard_space *space =
+            CONTAINER_OF(node, struct shard_space, in_waiting);
         if (route_space_next_wake(space->routes) <= now) {
             shard_space_touch(space);
         }
@@ -330,8 +362,9 @@ uint64_t shard_us(const struct shard *shard)
 mono_ms shard_next_wake(const struct shard *shard)
 {
     mono_ms wake = MONO_NEVER;
-    MAP_FOREACH (&shard->spaces, slot) {
-        const struct shard_space *space = slot->item;
+    LIST_FOREACH (&shard->waiting, node) {
+        const struct shard_space *space =
+            CONTAINER_OF(node, struct shard_space, in_waiting);
         const mono_ms next = route_space_next_wake(space->routes);
         wake = next < wake ? next : wake;
     }
@@ -349,6 +382,8 @@ void shard_init(struct shard *shard,
         .authenticator = atomic_load(options->authenticator),
         .now = now,
     };
+    list_init(&shard->written);
+    list_init(&shard->waiting);
     list_init(&shard->touched_spaces);
     list_init(&shard->touched_ports);
     list_init(&shard->over);
@@ -367,6 +402,7 @@ void shard_release(struct shard *shard)
     }
     map_release(&shard->ports);
     map_release(&shard->spaces);
+    map_release(&shard->watched);
     vec_release(&shard->outgoing);
     path_table_release(&shard->paths);
 }

@@ -47,6 +47,7 @@ struct wake;
 enum {
     SHARD_TICK_MS = 250,
     SHARD_IDLE_MS = 60000, /* default of idle_ms */
+    SHARD_CLOSES = 16,     /* of idle spaces per tick: each takes a moment */
     SHARD_QUIET_MS = 1000, /* between polls of a file whose writes wake us */
     SHARD_BUSY_RETRY_MS = 1000,
 };
@@ -97,9 +98,10 @@ struct shard_space {
     uint32_t followers;  /* channels that follow */
     bool has_new_events; /* since they were told */
     struct list_node in_touched;
-    int watch;       /* of its lock file (host/wake.h) */
-    bool is_written; /* by another process, since the last look */
-    mono_ms used;    /* the last time */
+    int watch;                   /* of its lock file (host/wake.h) */
+    struct list_node in_written; /* its lock file was, since the last look */
+    struct list_node in_waiting; /* a request waits for a time */
+    mono_ms used;                /* the last time */
     struct access access;
     bool access_is_stale;       /* a commit to the access document was judged */
     struct hub_peer *observer;  /* of the access document (shard-4) */
@@ -141,8 +143,11 @@ struct shard {
     struct shard_options options;
     const struct authenticator *authenticator; /* of this turn */
     mono_ms now;
-    struct map spaces; /* struct shard_space by name */
-    struct map ports;  /* struct shard_port by net_id */
+    struct map spaces;   /* struct shard_space by name */
+    struct map ports;    /* struct shard_port by net_id */
+    struct map watched;  /* struct shard_space by `watch` */
+    struct list written; /* spaces */
+    struct list waiting; /* spaces */
     struct list touched_spaces;
     struct list touched_ports;
     struct list over; /* channels that end */

@@ -20,6 +20,9 @@ MUST_CHECK enum err shard_space_open(struct shard *shard,
                                      struct shard_space **out,
                                      struct err_detail *detail);
 
+/* Its file is no longer watched. */
+void shard_unwatch(struct shard_space *space);
+
 /* It has no channels. */
 void shard_space_close(struct shard_space *space);
 

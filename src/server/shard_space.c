@@ -289,6 +289,11 @@ static enum err add_space(struct shard *shard,
     space->name = value_ref(name);
     list_init(&space->channels);
     list_node_init(&space->in_touched);
+    list_node_init(&space->in_written);
+    list_node_init(&space->in_waiting);
+    if (space->watch != WAKE_UNWATCHED) {
+        map_insert(&shard->watched, (uint64_t)space->watch, space);
+    }
     begin_hub(space);
     begin_routes(space, buf_text(&text));
     client_leases_init(&space->leases, shard->options.folder);
@@ -343,7 +348,10 @@ void shard_space_close(struct shard_space *space)
                      &space->name);
     if (space->watch != WAKE_UNWATCHED) {
         wake_unwatch(shard->options.wake, space->watch);
+        shard_unwatch(space);
     }
+    list_remove(&space->in_written);
+    list_remove(&space->in_waiting);
     requests_end(space);
     metrics_add(shard->options.metrics,
                 METRICS_NOW_SESSIONS,
