@@ -212,6 +212,13 @@ static enum err open_engine(struct shard_space *space,
     return err;
 }
 
+static uint64_t secret(void *ctx)
+{
+    const struct shard_space *space = ctx;
+    const struct shard_options *options = &space->shard->options;
+    return options->random(options->ctx);
+}
+
 static void begin_hub(struct shard_space *space)
 {
     const struct shard_options *options = &space->shard->options;
@@ -221,6 +228,7 @@ static void begin_hub(struct shard_space *space)
         .poll = space->watch != WAKE_UNWATCHED ? SHARD_QUIET_MS : HUB_POLL_MS,
         .log = options->log,
         .wall_ms = wall_ms,
+        .tokens = secret,
         .judge = judge,
         .ctx = space,
     };
