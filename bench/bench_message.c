@@ -213,7 +213,7 @@ static void say_commit(struct fan *fan, size_t at)
     receive(fan, listener);
 }
 
-static void fan_begin(struct fan *fan, size_t count)
+static void fan_begin(struct fan *fan, size_t count, bool deltas)
 {
     *fan = (struct fan){.count = count};
     const struct engine_options options = {.durability = DURABILITY_MEMORY};
@@ -229,8 +229,10 @@ static void fan_begin(struct fan *fan, size_t count)
         one->peer = hub_attach(&fan->hub, VALUE_NONE, on_send, on_broken, one);
         (void)snprintf(open,
                        sizeof open,
-                       "\"kind\":\"open\",\"seenSeq\":0,\"session\":\"%s\"",
-                       one->session);
+                       "\"kind\":\"open\",\"seenSeq\":0,\"session\":\"%s\","
+                       "\"deltas\":%s",
+                       one->session,
+                       deltas ? "true" : "false");
         say(fan, one, open);
     }
     say(fan,
@@ -289,11 +291,9 @@ static void run_group(void *ctx, uint64_t times)
     }
 }
 
-static void bench_hub(struct bench *bench)
+static void bench_fan(struct bench *bench, struct fan *fan, bool deltas)
 {
-    struct fan *fan = malloc(sizeof *fan);
-    CHECK(fan != NULL);
-    fan_begin(fan, WATCHERS);
+    fan_begin(fan, WATCHERS, deltas);
     for (size_t i = 0; i < WATCHERS; i++) {
         say(fan,
             &fan->listeners[i],
@@ -301,14 +301,23 @@ static void bench_hub(struct bench *bench)
     }
     bench_run(bench,
               &(struct bench_case){
-                  .name = "a commit to 1,000 watchers, per watcher",
+                  .name = deltas ? "the same as a delta"
+                                 : "a commit to 1,000 watchers, per watcher",
                   .ours = run_fan,
                   .ctx = fan,
                   .units = WATCHERS,
                   .bar = {BENCH_AT_MOST, 1000},
               });
     fan_end(fan);
-    fan_begin(fan, AUTHORS);
+}
+
+static void bench_hub(struct bench *bench)
+{
+    struct fan *fan = malloc(sizeof *fan);
+    CHECK(fan != NULL);
+    bench_fan(bench, fan, false);
+    bench_fan(bench, fan, true);
+    fan_begin(fan, AUTHORS, false);
     bench_run(bench,
               &(struct bench_case){
                   .name = "commits of 100 sessions as one group, or single",
