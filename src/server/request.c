@@ -28,6 +28,7 @@ static void deliver(void *ctx,
         break;
     }
     case ROUTE_END:
+        shard_send_outgoing(shard); /* what the stream was sent before */
         options->end(options->ctx, id);
         break;
     }
@@ -188,7 +189,9 @@ void request_begin(struct shard *shard, struct item *item)
     struct err_detail detail = {0};
     struct shard_space *space = NULL;
     enum err err = ERR_OK;
-    if (needs_credential(request)) {
+    if (needs_credential(request) && atomic_load(shard->options.is_draining)) {
+        err = err_set(&detail, ERR_OVERLOADED, "the server is draining; retry");
+    } else if (needs_credential(request)) {
         err = authenticate_bearer(shard->authenticator,
                                   request->bearer,
                                   shard_clock(shard),

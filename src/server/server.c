@@ -606,6 +606,9 @@ void server_drain(struct server *server, uint32_t most_ms)
     atomic_store(&server->is_draining, true);
     metrics_set(&server->metrics, METRICS_NOW_DRAINING, 1);
     net_resume(server->net, 0); /* wakes the I/O thread */
+    for (unsigned i = 0; i < server->worker_count; i++) {
+        worker_drain(&server->workers[i]);
+    }
     for (unsigned quiet = 0;
          quiet < DRAIN_QUIET && host->now(host) < deadline;) {
         (void)poll(NULL, 0, DRAIN_LOOK_MS);

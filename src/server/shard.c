@@ -61,9 +61,17 @@ struct buf *port_line(struct shard *shard, struct shard_port *port)
 }
 
 /* shard-5. A connection that waits keeps no memory for it. */
-static void send_ports(struct shard *shard)
+void shard_send_outgoing(struct shard *shard)
 {
     const struct shard_options *options = &shard->options;
+    if (shard->outgoing.count > 0) {
+        options->send(options->ctx, shard->outgoing.at, shard->outgoing.count);
+        vec_clear(&shard->outgoing);
+    }
+}
+
+static void send_ports(struct shard *shard)
+{
     LIST_FOREACH (&shard->touched_ports, node) {
         struct shard_port *port =
             CONTAINER_OF(node, struct shard_port, in_touched);
@@ -76,10 +84,7 @@ static void send_ports(struct shard *shard)
         port->out = (struct buf){0};
         list_remove(&port->in_touched);
     }
-    if (shard->outgoing.count > 0) {
-        options->send(options->ctx, shard->outgoing.at, shard->outgoing.count);
-        vec_clear(&shard->outgoing);
-    }
+    shard_send_outgoing(shard);
 }
 
 /* -- Items --------------------------------------------------------------- */
@@ -348,6 +353,15 @@ void shard_wake(struct shard *shard, mono_ms now)
         if (route_space_next_wake(space->routes) <= now) {
             shard_space_touch(space);
         }
+    }
+    end_turn(shard);
+}
+
+void shard_drain(struct shard *shard, mono_ms now)
+{
+    begin_turn(shard, now);
+    MAP_FOREACH (&shard->spaces, slot) {
+        requests_end(slot->item);
     }
     end_turn(shard);
 }

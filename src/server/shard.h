@@ -174,6 +174,9 @@ mono_ms shard_next_wake(const struct shard *shard);
 /* What is due: requests that waited for long enough. */
 void shard_wake(struct shard *shard, mono_ms now);
 
+/* The server drains: HTTP requests that wait, and streams, are ended. */
+void shard_drain(struct shard *shard, mono_ms now);
+
 /* Microseconds, for durations; always 0 if nothing is timed. */
 uint64_t shard_us(const struct shard *shard);
 

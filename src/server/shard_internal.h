@@ -92,6 +92,9 @@ void request_ended(struct shard *shard, net_id id);
  * because the space is closed. */
 void requests_step(struct shard_space *space);
 
+/* Sends what is in shard->outgoing. */
+void shard_send_outgoing(struct shard *shard);
+
 /* Ends what waits for callers that may no longer read. */
 void requests_recheck(struct shard_space *space);
 void requests_end(struct shard_space *space);

@@ -39,6 +39,11 @@ static void take(struct worker *worker)
         shard_tick(&worker->shard, now);
         worker->next_tick = now + SHARD_TICK_MS;
     }
+    if (atomic_load(worker->shard.options.is_draining) &&
+        !atomic_load(&worker->has_drained)) {
+        shard_drain(&worker->shard, now);
+        atomic_store(&worker->has_drained, true);
+    }
     atomic_store(&worker->is_busy, false);
 }
 
@@ -90,9 +95,16 @@ void worker_post(struct worker *worker, struct batch *batch)
     }
 }
 
+void worker_drain(struct worker *worker)
+{
+    wake_interrupt(&worker->wake);
+}
+
 bool worker_is_idle(struct worker *worker)
 {
-    return inbox_is_empty(&worker->inbox) && !atomic_load(&worker->is_busy);
+    return inbox_is_empty(&worker->inbox) && !atomic_load(&worker->is_busy) &&
+           (!atomic_load(worker->shard.options.is_draining) ||
+            atomic_load(&worker->has_drained));
 }
 
 void worker_stop(struct worker *worker)

@@ -16,6 +16,7 @@ struct worker {
     struct shard shard;
     _Atomic bool must_stop;
     _Atomic bool is_busy; /* has items that are not handled */
+    _Atomic bool has_drained;
     mono_ms next_tick;
 };
 
@@ -27,7 +28,11 @@ MUST_CHECK enum err worker_start(struct worker *worker,
 /* From any thread; leaves the batch empty. */
 void worker_post(struct worker *worker, struct batch *batch);
 
-/* Whether everything that was posted is handled. */
+/* The server drains: wakes the worker. */
+void worker_drain(struct worker *worker);
+
+/* Whether everything that was posted is handled, and, while the server drains,
+ * nothing waits. */
 bool worker_is_idle(struct worker *worker);
 
 /* Handles what is in the inbox, closes the spaces, and ends the thread. What is

@@ -129,8 +129,27 @@ same "an event that no runtime handles is stored" "$code" 202
 place=$(header location)
 ask "$url$place"
 check "its place says that it waits" grep -q '"state":"waiting"' body
+curl -s -N "$url/v1/spaces/notes/watch?id=n" >stream 2>/dev/null &
+watcher=$!
+started="$started $watcher"
+check "a stream is open" until_true grep -q '^id:' stream
+curl -s -o waited -w '%{http_code}' -X POST "$url/v1/spaces/main/pieces/shop/streams/sell?timeout=60000" \
+    -H "$json" -H 'Idempotency-Key: k0' -d '{"n":0}' >status &
+sender=$!
+started="$started $sender"
+# stored ID: whether that many events wait.
+stored() {
+    ask "$url/v1/spaces/main/events"
+    [ "$(grep -o '"state":"waiting"' body | wc -l)" -eq "$1" ]
+}
+check "and an event waits" until_true stored 2
 stop "$server" TERM
 same "the server ends" "$code" 0
+wait "$watcher"
+same "the stream was told why" "$(grep -A1 '^event: error' stream)" 'event: error
+data: {"code":"OVERLOADED","class":"retry","message":"the server closes the space; retry"}'
+wait "$sender"
+same "and the sender of the event that it is stored" "$(cat status)" 202
 serve second --insecure-local --run shop.lua
 ask -X POST "$url/v1/spaces/main/pieces/shop/streams/sell?timeout=30000" -H "$json" -H 'Idempotency-Key: k1' -d '{"n":1}'
 same "the next server handles it once, for the same key" "$code $body" '200 {"sold":1}'
@@ -147,13 +166,13 @@ done
 for pid in $senders; do
     wait "$pid"
 done
-same "ten requests with one key at a time are one event" "$(cat sent* | sort -u)" '{"sold":2}'
+same "ten requests with one key at a time are one event" "$(cat sent* | sort -u)" '{"sold":3}'
 # asked PATH TEXT: whether the answer has the text.
 asked() {
     ask "$url$1"
     grep -q "$2" body
 }
-check "the result of the piece follows" until_true asked /v1/spaces/main/pieces/shop '{"sold":2}'
+check "the result of the piece follows" until_true asked /v1/spaces/main/pieces/shop '{"sold":3}'
 check "why it is so names the handler" until_true asked /v1/spaces/main/why/shop/sold '"handler":"sell"'
 ask "$url/metrics"
 check "the version" grep -q '^heddle_build_info{version="[0-9.]*"} 1' body
