@@ -239,6 +239,7 @@ static struct value answers_of(const struct route *route)
         put_status(&answers, route, 401);
         put_status(&answers, route, 403);
         put_status(&answers, route, 404);
+        put_status(&answers, route, 429);
         put_status(&answers, route, 500);
         put_status(&answers, route, 503);
     }

@@ -435,6 +435,20 @@ static bool is_of_space(const struct route *route)
     return strncmp(route->pattern, SPACE, strlen(SPACE)) == 0;
 }
 
+static enum err check_budget(struct route_call *call)
+{
+    const struct route_context *context = call->context;
+    const struct route_space *space = context->space;
+    if (route_budget_spend(context->space, context->principal, context->now)) {
+        return ERR_OK;
+    }
+    call->http_status = 429;
+    return err_set(&call->detail,
+                   ERR_OVERLOADED,
+                   "more than %u requests of one principal in a second",
+                   (unsigned)space->requests_per_second);
+}
+
 /* -- Dispatch ------------------------------------------------------------ */
 
 static enum err check_body(struct route_call *call)
@@ -481,6 +495,9 @@ static enum err dispatch(struct route_call *call)
     if (err == ERR_OK && is_of_space(call->route) &&
         call->context->space == NULL) {
         err = err_set(&call->detail, ERR_NOT_FOUND, "there is no such space");
+    }
+    if (err == ERR_OK && is_of_space(call->route)) {
+        err = check_budget(call);
     }
     if (err == ERR_OK) {
         err = request_read_query(call);

@@ -94,7 +94,8 @@ struct route_space_options {
     const char *folder; /* data directory, borrowed; NULL: in memory */
     uint64_t seed;      /* for names of sessions and events: unguessable, and
                            never used twice */
-    struct metrics *metrics; /* may be NULL */
+    struct metrics *metrics;      /* may be NULL */
+    uint32_t requests_per_second; /* of one principal; 0: no limit */
 };
 
 struct route_space *route_space_new(const struct route_space_options *options);

@@ -283,6 +283,9 @@ struct route_space {
     struct map by_id;     /* struct route_wait */
     struct list sessions; /* struct route_session, the last used one last */
     size_t session_count;
+    uint32_t requests_per_second; /* of one principal; 0: no limit */
+    struct map budgets;           /* struct route_budget, of this second */
+    mono_ms second;               /* when it began */
     mono_ms now;
 };
 
@@ -312,6 +315,14 @@ void route_wait_end_stream(struct route_wait *wait,
 
 /* Counts an answer in the metrics, which may be NULL. */
 void route_count(struct metrics *metrics, const struct route_answer *answer);
+
+/* -- Limits (routes_budget.c) -------------------------------------------- */
+
+/* Whether the principal may make another request in this second. */
+bool route_budget_spend(struct route_space *space,
+                        struct value principal,
+                        mono_ms now);
+void route_budgets_clear(struct route_space *space);
 
 /* -- Peers of the hub (routes_peer.c) ------------------------------------ */
 

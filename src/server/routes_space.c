@@ -186,6 +186,7 @@ struct route_space *route_space_new(const struct route_space_options *options)
     space->name = value_text_new(options->name);
     space->folder = options->folder;
     space->metrics = options->metrics;
+    space->requests_per_second = options->requests_per_second;
     random_init(&space->random, options->seed);
     path_table_init(&space->paths);
     list_init(&space->waits);
@@ -200,6 +201,8 @@ void route_space_free(struct route_space *space)
         route_wait_end(CONTAINER_OF(node, struct route_wait, in_space));
     }
     route_sessions_free(space);
+    route_budgets_clear(space);
+    map_release(&space->budgets);
     vec_release(&space->dues);
     map_release(&space->by_id);
     path_table_release(&space->paths);

@@ -245,6 +245,7 @@ static void begin_routes(struct shard_space *space, const char *name)
         .folder = options->folder,
         .seed = options->random(options->ctx),
         .metrics = options->metrics,
+        .requests_per_second = options->limits.messages_per_second,
     };
     space->routes = route_space_new(&settings);
 }

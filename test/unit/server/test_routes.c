@@ -377,6 +377,29 @@ TEST(a_caller_without_rights_learns_nothing_from_the_order_of_checks)
     http_end(&kit);
 }
 
+TEST(a_principal_has_so_many_requests_per_second)
+{
+    struct http_kit kit;
+    http_begin(&kit, false);
+    kit.space->requests_per_second = 2;
+    EXPECT_CONTAINS(http_ask(&kit, "PUT /docs/a", "{}"), "200 ");
+    EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a", NULL), "200 ");
+    EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a", NULL),
+                    "429 {'code':'OVERLOADED'");
+    EXPECT_TEXT(http_header(&kit, "retry-after:"), "1");
+    EXPECT_CONTAINS(http_ask(&kit, "GET /./healthz", NULL), "200 ");
+    http_as(&kit, "bob", "r");
+    EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a", NULL), "200 ");
+    http_as(&kit, NULL, "r");
+    EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a", NULL), "200 ");
+    http_as(&kit, "ann", "rw");
+    (void)http_step(&kit, 999);
+    EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a", NULL), "429 ");
+    (void)http_step(&kit, 1);
+    EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a", NULL), "200 ");
+    http_end(&kit);
+}
+
 /* -- The server itself --------------------------------------------------- */
 
 TEST(health_and_readiness)
