@@ -28,7 +28,8 @@ enum {
     RECONNECTING = 1000,
     SPACES = 1000,
     SPACES_FEW = 16,
-    SYNCS = 200, /* raw commits per round */
+    SYNCS = 200,        /* raw commits per round */
+    SPACES_SECONDS = 2, /* a write waits for the syncs of all others */
 };
 
 static struct bench bench;
@@ -38,9 +39,9 @@ static unsigned round_count(void)
     return bench.quick ? ROUNDS_QUICK : ROUNDS;
 }
 
-static const char *seconds(void)
+static double seconds(void)
 {
-    return bench.quick ? "seconds=0.4" : "seconds=1.5";
+    return bench.quick ? 0.4 : 1.5;
 }
 
 static bool begins(const char *name)
@@ -74,16 +75,17 @@ struct rates {
 
 static struct value measure(const struct server_process *server,
                             const char *workload,
+                            double span,
                             double *ns,
                             double *cpu)
 {
     char text[160];
-    (void)snprintf(text, sizeof text, "%s %s", workload, seconds());
+    (void)snprintf(text, sizeof text, "%s seconds=%.1f", workload, span);
     const double from = server_cpu(server);
     struct value result = load_run(server, text);
     *ns = 1e9 / load_figure(result, "per_s");
     /* The load also warms up, for a tenth of the time. */
-    *cpu = (server_cpu(server) - from) / (bench.quick ? 0.44 : 1.65) * *ns;
+    *cpu = (server_cpu(server) - from) / (1.1 * span) * *ns;
     return result;
 }
 
@@ -135,15 +137,21 @@ static void run_rates(const struct rate_row *about)
     server_start(&ours, SERVER_OURS);
     server_start(&other, about->kind);
     for (unsigned round = 0; round < round_count(); round++) {
-        struct value result =
-            measure(&ours, about->ours, &rates.ours[round], &rates.cpu[round]);
+        struct value result = measure(&ours,
+                                      about->ours,
+                                      seconds(),
+                                      &rates.ours[round],
+                                      &rates.cpu[round]);
         rates.p99[round] = load_figure(result, "p99_ns");
         if (about->counts) {
             check_landed(about->name, result);
         }
         value_unref(result);
-        value_unref(
-            measure(&other, about->other, &rates.other[round], &other_cpu));
+        value_unref(measure(&other,
+                            about->other,
+                            seconds(),
+                            &rates.other[round],
+                            &other_cpu));
         rates.ratio[round] = rates.other[round] / rates.ours[round];
     }
     server_stop(&ours);
@@ -240,11 +248,15 @@ static void run_spaces(void)
     (void)snprintf(few, sizeof few, "put spaces=1 clients=%d", SPACES_FEW);
     server_start(&ours, SERVER_OURS);
     for (unsigned round = 0; round < round_count(); round++) {
-        struct value result =
-            measure(&ours, many, &rates.ours[round], &rates.cpu[round]);
+        struct value result = measure(&ours,
+                                      many,
+                                      SPACES_SECONDS,
+                                      &rates.ours[round],
+                                      &rates.cpu[round]);
         rates.p99[round] = load_figure(result, "p99_ns");
         value_unref(result);
-        value_unref(measure(&ours, few, &rates.other[round], &cpu));
+        value_unref(
+            measure(&ours, few, SPACES_SECONDS, &rates.other[round], &cpu));
         rates.ratio[round] = rates.other[round] / rates.ours[round];
     }
     server_stop(&ours);

@@ -194,12 +194,15 @@ struct proof_clock shard_clock(const struct shard *shard)
 
 /* -- Turns --------------------------------------------------------------- */
 
+/* shard-5: answers do not wait for the disk of other spaces. */
 static void settle_spaces(struct shard *shard)
 {
     for (struct list_node *node = list_first(&shard->touched_spaces);
          node != NULL;
          node = list_first(&shard->touched_spaces)) {
         shard_space_settle(CONTAINER_OF(node, struct shard_space, in_touched));
+        channels_collect(shard);
+        send_ports(shard);
     }
 }
 

@@ -22,7 +22,8 @@
  *   shard-4  A change of the access document takes effect before the next
  *            commit is judged and before anything else is sent: the channels of
  *            principals that may no longer read end.
- *   shard-5  What a turn sends to a connection is one WebSocket message.
+ *   shard-5  What a turn sends to a connection for one space is one WebSocket
+ *            message, sent before the next space is settled.
  *
  * It does no I/O but the engine's: what is to be sent goes through a function,
  * so a test can be the network. */
