@@ -163,11 +163,14 @@ for page in README.md docs/tutorial.md docs/recipes.md docs/values.md docs/store
     check "the examples of $page are true" transcript "$scratch/examples" "$folder"
     [ ! -e "$scratch/$folder/pid" ] || kill -9 "$(cat "$scratch/$folder/pid")" 2>/dev/null
 done
-# A page whose examples ask a server: it runs the pattern of the page.
-serve_examples() {
-    files_of docs/http.md "$scratch/http"
-    cd "$scratch/http" || return 1
-    "$HEDDLE" serve --insecure-local --listen 127.0.0.1:0 --run shop.lua >out 2>err &
+# serve_page NAME ARGUMENT...: a server for the examples of that page of docs, in
+# their folder; its address is $HEDDLE_SERVER, and for curl $URL.
+serve_page() {
+    name=$1
+    shift
+    files_of "docs/$name.md" "$scratch/$name"
+    cd "$scratch/$name" || return 1
+    "$HEDDLE" serve --insecure-local --listen 127.0.0.1:0 "$@" >out 2>err &
     echo $! >pid
     tries=0
     until grep -q serving out; do
@@ -175,24 +178,41 @@ serve_examples() {
         [ "$tries" -lt 400 ] || return 1
         sleep 0.05
     done
-    URL=$(sed -n 's/.* at ws/http/p' out)
-    until curl -s -f "$URL/v1/spaces/main/pieces/shop" >/dev/null; do
+    HEDDLE_SERVER=$(sed -n 's/.* at //p' out)
+    URL=http${HEDDLE_SERVER#ws}
+    cd "$ROOT" || return 1
+    export URL HEDDLE_SERVER
+}
+
+# check_page NAME: and the end of its server.
+check_page() {
+    sed -n '/^```sh$/,/^```$/p' "docs/$1.md" | grep -v '^```' >"$scratch/examples"
+    check "the examples of docs/$1.md are true" transcript "$scratch/examples" "$1"
+    kill "$(cat "$scratch/$1/pid")"
+    wait "$(cat "$scratch/$1/pid")"
+    unset HEDDLE_SERVER URL
+}
+
+# piece_runs NAME: the pattern beside the server has started it.
+piece_runs() {
+    tries=0
+    until curl -s -f "$URL/v1/spaces/main/pieces/$1" >/dev/null; do
         tries=$((tries + 1))
-        [ "$tries" -lt 800 ] || return 1
+        [ "$tries" -lt 400 ] || return 1
         sleep 0.05
     done
-    cd "$ROOT" || return 1
-    export URL
 }
-if command -v curl >/dev/null && serve_examples; then
-    sed -n '/^```sh$/,/^```$/p' docs/http.md | grep -v '^```' >"$scratch/examples"
-    check "the examples of docs/http.md are true" transcript "$scratch/examples" http
-    kill "$(cat "$scratch/http/pid")"
-    wait "$(cat "$scratch/http/pid")"
+
+check "there is curl for the examples of docs/http.md" command -v curl
+if serve_page http --run shop.lua && piece_runs shop; then
+    check_page http
 else
-    cat "$scratch/http/err" 2>/dev/null
-    cd "$ROOT" || exit 1
-    check "a server for the examples of docs/http.md" command -v curl
+    not_ok "a server for the examples of docs/http.md" "$(cat "$scratch/http/err")"
+fi
+if serve_page server; then
+    check_page server
+else
+    not_ok "a server for the examples of docs/server.md" "$(cat "$scratch/server/err")"
 fi
 for word in $(sed -n 's/^ *\.\/dev \([a-z]*\).*/\1/p' README.md); do
     check "README.md names a command of ./dev: $word" grep -Eq "^  $word( |\$)" dev
