@@ -146,11 +146,14 @@ static void send_open(struct client *client)
 {
     send_line(client,
               "1 {\"kind\":\"open\",\"connection\":%llu,\"number\":%llu,"
-              "\"session\":\"%s\",\"seenSeq\":%llu}",
+              "\"session\":\"%s\",\"seenSeq\":%llu%s%s%s}",
               (unsigned long long)client->connection,
               (unsigned long long)++client->number,
               client->session,
-              (unsigned long long)client->seen_seq);
+              (unsigned long long)client->seen_seq,
+              client->token[0] != '\0' ? ",\"token\":\"" : "",
+              client->token,
+              client->token[0] != '\0' ? "\"" : "");
 }
 
 static void watch(struct client *client, const char *id)
@@ -163,20 +166,16 @@ static void watch(struct client *client, const char *id)
               id);
 }
 
+/* One selector: everything that the links of the root lead to. */
 static void join(struct client *client, unsigned count)
 {
-    struct buf text = {0};
-    buf_printf(&text,
-               "1 {\"kind\":\"watch\",\"connection\":%llu,\"number\":%llu,"
-               "\"targets\":[",
-               (unsigned long long)client->connection,
-               (unsigned long long)++client->number);
-    for (unsigned i = 0; i < count; i++) {
-        buf_printf(&text, "%s{\"id\":\"of:doc%u\"}", i > 0 ? "," : "", i);
-    }
-    buf_append_text(&text, "]}");
-    load_send(client, text.at, text.length);
-    buf_release(&text);
+    (void)count;
+    send_line(client,
+              "1 {\"kind\":\"watch\",\"connection\":%llu,\"number\":%llu,"
+              "\"selectors\":[{\"id\":\"all\",\"root\":{\"id\":"
+              "\"of:root\"}}]}",
+              (unsigned long long)client->connection,
+              (unsigned long long)++client->number);
 }
 
 /* One commit with `reads`, which may be "", and `operations`. */
@@ -277,6 +276,22 @@ static void seed(struct client *client, unsigned first, unsigned count)
     }
     send_commit(client, ++client->local_seq, "", buf_text(&operations));
     buf_release(&operations);
+}
+
+static void seed_root(struct client *client, unsigned count)
+{
+    struct buf operation = {0};
+    buf_append_text(
+        &operation,
+        "{\"op\":\"set\",\"id\":\"of:root\",\"value\":{\"value\":[");
+    for (unsigned i = 0; i < count; i++) {
+        char link[LOAD_LINK_SIZE];
+        (void)load_link(link, i);
+        buf_printf(&operation, "%s%s", i > 0 ? "," : "", link);
+    }
+    buf_append_text(&operation, "]}}");
+    send_commit(client, ++client->local_seq, "", buf_text(&operation));
+    buf_release(&operation);
 }
 
 /* -- Receiving ----------------------------------------------------------- */
@@ -390,6 +405,24 @@ static void take_verdicts(struct client *client, struct span message)
     }
 }
 
+/* What the next `open` of the session has to show. */
+static void take_opened(struct client *client, struct span message)
+{
+    struct span rest = inside(message);
+    struct span key;
+    struct span value;
+    while (next_field(&rest, &key, &value)) {
+        if (is(key, "token")) {
+            (void)snprintf(client->token,
+                           sizeof client->token,
+                           "%.*s",
+                           (int)(value.end - value.at - 2),
+                           value.at + 1);
+        }
+    }
+    load_ready(client);
+}
+
 static struct span kind_of(struct span message)
 {
     struct span rest = inside(message);
@@ -418,7 +451,7 @@ static void take_line(struct client *client, struct span line)
     } else if (is(kind, "attached")) {
         send_open(client);
     } else if (is(kind, "opened")) {
-        load_ready(client);
+        take_opened(client, message);
     } else if (!is(kind, "welcome") && !is(kind, "closing")) {
         load_fail("client %u: %.*s",
                   client->index,
@@ -449,6 +482,7 @@ const struct dialect dialect_heddle = {
     .increment = increment,
     .swap = swap,
     .seed = seed,
+    .seed_root = seed_root,
     .repeat = send_increment,
     .receive = receive,
 };

@@ -260,6 +260,17 @@ size_t load_document(char *to, size_t room, unsigned number)
     return (size_t)length;
 }
 
+size_t load_link(char to[LOAD_LINK_SIZE], unsigned number)
+{
+    const int length =
+        snprintf(to,
+                 LOAD_LINK_SIZE,
+                 "{\"/\":{\"link@1\":{\"id\":\"of:doc%u\",\"path\":[]}}}",
+                 number);
+    CHECK(length > 0 && length < LOAD_LINK_SIZE);
+    return (size_t)length;
+}
+
 /* -- The program --------------------------------------------------------- */
 
 static void put_own(void)

@@ -15,6 +15,8 @@
 
 enum {
     CLIENT_NAME_SIZE = 24,
+    CLIENT_TOKEN_SIZE = 80,
+    LOAD_LINK_SIZE = 80,
 };
 
 struct client {
@@ -25,6 +27,7 @@ struct client {
     /* Of the dialect. */
     char space[CLIENT_NAME_SIZE];
     char session[CLIENT_NAME_SIZE];
+    char token[CLIENT_TOKEN_SIZE];
     uint64_t connection;
     uint64_t number;    /* of the last message on this connection */
     uint64_t local_seq; /* of the last write */
@@ -71,6 +74,10 @@ struct dialect {
 
     /* The small documents from `first` on: leads to one `acked`. */
     void (*seed)(struct client *client, unsigned first, unsigned count);
+
+    /* A document with links to all of them, likewise; or NULL: a join needs
+     * none. */
+    void (*seed_root)(struct client *client, unsigned count);
 
     /* An increment again, on another connection, as the same write; or NULL. */
     void (*repeat)(struct client *client, const char *id, const char *key);
@@ -152,6 +159,9 @@ __attribute__((format(printf, 1, 2))) _Noreturn void load_fail(
 /* The text of a small document, of the workloads "seed" and "join", as JSON;
  * its length. */
 size_t load_document(char *to, size_t room, unsigned number);
+
+/* The same of a link to it. */
+size_t load_link(char to[LOAD_LINK_SIZE], unsigned number);
 
 /* -- For dialects -------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include "load.h"
 
 enum {
-    REDIAL_MS = 10,
+    REDIAL_MS = 50,
     STILL_MS = 100,
     GIVE_UP_NS = 60,
 };

@@ -1,6 +1,7 @@
 /* Clients that watch: fan-out, the way of one change, and cold joins. */
 
 #include <stdio.h>
+#include <string.h>
 
 #include "load.h"
 
@@ -216,6 +217,15 @@ static void on_seeded(struct client *client, uint64_t local_seq, uint64_t seq)
     state.done = state.groups_acked * SEED_GROUP >= load.documents;
 }
 
+static void on_root_seeded(struct client *client,
+                           uint64_t local_seq,
+                           uint64_t seq)
+{
+    (void)local_seq;
+    (void)seq;
+    on_done(client);
+}
+
 void workload_seed(void)
 {
     load.events.acked = on_seeded;
@@ -224,16 +234,25 @@ void workload_seed(void)
         seed_next(&load.clients[0]);
     }
     load_run_until(&state.done);
+    if (load.dialect->seed_root != NULL) {
+        state.done = false;
+        load.events.acked = on_root_seeded;
+        load.dialect->seed_root(&load.clients[0], load.documents);
+        load_run_until(&state.done);
+    }
     (void)printf("{\"documents\":%u}\n", load.documents);
 }
 
-/* All documents as one JSON object. */
+/* All documents as one JSON object, by id; with the root, if there is one. */
 static uint64_t json_bytes(void)
 {
-    uint64_t bytes = 2;
+    const bool has_root = load.dialect->seed_root != NULL;
+    uint64_t bytes = 2 + (has_root ? strlen("\"of:root\":{\"value\":[]}") : 0);
     for (unsigned i = 0; i < load.documents; i++) {
         char document[512];
         char id[64];
+        char link[LOAD_LINK_SIZE];
+        bytes += has_root ? load_link(link, i) + 1 : 0;
         bytes += load_document(document, sizeof document, i);
         bytes +=
             (uint64_t)snprintf(id, sizeof id, "\"of:doc%u\":{\"value\":},", i);
@@ -249,10 +268,12 @@ void workload_join(void)
     load.dialect->join(&load.clients[0], load.documents);
     load_run_until(&state.done);
     const uint64_t now = load_now();
-    if (load.clients[0].documents != load.documents) {
+    const unsigned expected =
+        load.documents + (load.dialect->seed_root != NULL ? 1 : 0);
+    if (load.clients[0].documents != expected) {
         load_fail("%llu of %u documents arrived",
                   (unsigned long long)load.clients[0].documents,
-                  load.documents);
+                  expected);
     }
     (void)printf("{\"join_ns\":%llu,\"bytes\":%llu,\"json_bytes\":%llu}\n",
                  (unsigned long long)(now - from),
