@@ -38,13 +38,15 @@ struct command {
 
 /* The whole tree, and its branches `value` (cli/value.c), `store`
  * (cli/store.c), `lifecycle` (cli/lifecycle.c) and `branch`
- * (cli/branch.c), `key` (cli/key.c), and `test` (cli/test.c). */
+ * (cli/branch.c), `key` (cli/key.c), `admin` (cli/admin.c), and `test`
+ * (cli/test.c). */
 extern const struct command root_command;
 extern const struct command value_commands[];
 extern const struct command store_commands[];
 extern const struct command lifecycle_commands[];
 extern const struct command branch_commands[];
 extern const struct command key_commands[];
+extern const struct command admin_commands[];
 command_fn test_run;
 
 /* On a data directory: cli/run.c, cli/ask.c, cli/new.c, cli/repl.c. */

@@ -330,6 +330,16 @@ static const struct command root_commands[] = {
         .children = branch_commands,
     },
     {
+        .name = "admin",
+        .operands = "COMMAND ...",
+        .brief = "spaces, sessions, access and backups of a running server",
+        .manual =
+            "Asks the server of --server or HEDDLE_SERVER, with your key or\n"
+            "the token in HEDDLE_TOKEN, and changes how it runs.\n"
+            "'heddle admin COMMAND --help' shows more.\n",
+        .children = admin_commands,
+    },
+    {
         .name = "key",
         .operands = "COMMAND ...",
         .brief = "create and show the key that is your identity",

@@ -321,6 +321,13 @@ static void wait_for_the_end(struct serving *serving, const sigset_t *signals)
     }
 }
 
+/* Signals are blocked in all threads: the main one takes it. */
+static void end_soon(void *ctx)
+{
+    (void)ctx;
+    (void)kill(getpid(), SIGTERM);
+}
+
 static int serve(struct serving *serving)
 {
     struct err_detail detail = {0};
@@ -331,6 +338,7 @@ static int serve(struct serving *serving)
     (void)sigaddset(&signals, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &signals, NULL); /* for all threads */
     (void)signal(SIGPIPE, SIG_IGN);
+    serving->config.options.asked_to_end = end_soon;
     if (server_open(&serving->config.options, &serving->server, &detail) !=
         ERR_OK) {
         return report_detail(serving->options, NULL, &detail);

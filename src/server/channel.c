@@ -6,6 +6,8 @@
 #include "host/fanout.h"
 #include "host/questions.h"
 #include "inspect/inspect_answer.h"
+#include "server/admin.h"
+#include "server/maintenance.h"
 #include "server/shard_internal.h"
 #include "store/engine.h"
 #include "value/compare.h"
@@ -170,6 +172,9 @@ void channel_free(struct channel *channel)
 {
     struct shard_space *space = channel->space;
     metrics_add(space->shard->options.metrics, METRICS_NOW_CHANNELS, -1);
+    if (space->entry != NULL) {
+        (void)atomic_fetch_sub(&space->entry->channels, 1);
+    }
     list_remove(&channel->in_over);
     channel->port->channels.at[channel->number] = NULL;
     list_remove(&channel->in_space);
@@ -180,6 +185,7 @@ void channel_free(struct channel *channel)
     value_unref(channel->principal);
     value_unref(channel->session);
     value_unref(channel->instance);
+    backup_file_free(channel->backup);
     space->used = space->shard->now;
     mem_free(channel, sizeof *channel);
 }
@@ -228,6 +234,8 @@ static struct channel *new_channel(struct shard_space *space,
                              : VALUE_NONE;
     channel->session = copy_name(message, "session");
     channel->instance = copy_name(message, "instance");
+    channel->since_ms =
+        space->shard->options.wall_ms(space->shard->options.ctx);
     list_node_init(&channel->in_space);
     list_node_init(&channel->in_over);
     lease_holder_init(&channel->holder);
@@ -243,6 +251,9 @@ static struct channel *new_channel(struct shard_space *space,
                                on_broken,
                                channel);
     metrics_add(space->shard->options.metrics, METRICS_NOW_CHANNELS, 1);
+    if (space->entry != NULL) {
+        (void)atomic_fetch_add(&space->entry->channels, 1);
+    }
     return channel;
 }
 
@@ -437,8 +448,11 @@ static void answer_question(struct channel *channel, struct value question)
     };
     struct value content = VALUE_NONE;
     struct err_detail detail = {0};
+    bool later = false;
     const enum err err =
-        value_is_text(object_field(question, "question"), "inspect")
+        admin_is_question(question)
+            ? admin_answer(channel, question, &content, &later, &detail)
+        : value_is_text(object_field(question, "question"), "inspect")
             ? inspect(channel, question, &content, &detail)
             : questions_answer(&channel->space->engine,
                                &context,
@@ -446,6 +460,9 @@ static void answer_question(struct channel *channel, struct value question)
                                &content,
                                &detail);
     channel->space->followers += channel->follows && !has_followed ? 1 : 0;
+    if (later) {
+        return;
+    }
     struct value answer = object_new_adopt(NULL, 0);
     object_put_text(&answer, "kind", "answer");
     object_put_number(&answer, "id", object_number(question, "id"));
@@ -458,6 +475,21 @@ static void answer_question(struct channel *channel, struct value question)
         metrics_error(shard->options.metrics, err);
     }
     say(shard, channel->port, channel->number, answer);
+}
+
+void channel_answered(struct channel *channel, struct item *item)
+{
+    channel->job = 0;
+    if (!channel->is_over) {
+        struct buf *line = port_line(channel->space->shard, channel->port);
+        buf_printf(line, "%u ", channel->number);
+        buf_append(line, item->text, item->length);
+    }
+    if (item->backup != NULL) {
+        backup_file_free(channel->backup);
+        channel->backup = item->backup;
+        item->backup = NULL;
+    }
 }
 
 /* A session is opened under the name that its channel was attached for: that is

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "server/maintenance.h"
 
 /* -- Ports --------------------------------------------------------------- */
 
@@ -64,6 +65,7 @@ void item_free(struct item *item)
         }
         mem_free(item->attach, sizeof *item->attach);
     }
+    backup_file_free(item->backup);
     port_unref(item->port);
     mem_free(item, sizeof *item + item->length + 1);
 }

@@ -24,6 +24,8 @@
 #include "auth/proof.h"
 #include "net/net.h"
 
+struct backup_file;
+
 /* A connection, as both sides know it. */
 struct port {
     _Atomic uint32_t references;
@@ -43,7 +45,7 @@ enum item_kind {
     ITEM_CLOSED,  /* the connection has ended */
     ITEM_REQUEST, /* an HTTP request */
     ITEM_ENDED,   /* the connection of a request has ended */
-    ITEM_COMMAND, /* of the server itself: enum server_command in `channel` */
+    ITEM_ANSWER,  /* to a question of `channel`: its JSON (maintenance.h) */
 };
 
 /* What the I/O thread knows about an attach that the client does not say. */
@@ -62,6 +64,8 @@ struct item {
     net_id id;                   /* ENDED */
     struct net_request *request; /* REQUEST */
     struct item_attach *attach;  /* ATTACH */
+    uint64_t serial;             /* ANSWER: of the job */
+    struct backup_file *backup;  /* ANSWER, or NULL; owned */
     size_t length;
     char text[]; /* terminated */
 };

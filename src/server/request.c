@@ -261,6 +261,21 @@ void requests_recheck(struct shard_space *space)
                         space->shard);
 }
 
+static bool is_another(void *ctx, const struct credential *credential)
+{
+    const struct value *principal = ctx;
+    return !value_is_text(*principal, credential->principal);
+}
+
+void requests_end_of(struct shard_space *space, struct value principal)
+{
+    route_space_recheck(space->routes,
+                        is_another,
+                        &principal,
+                        deliver,
+                        space->shard);
+}
+
 void requests_end(struct shard_space *space)
 {
     const struct err_detail why = {

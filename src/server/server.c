@@ -11,6 +11,7 @@
 #include "host/locked_file.h"
 #include "host/system.h"
 #include "server/connection.h"
+#include "server/maintenance.h"
 #include "server/routes.h"
 #include "server/worker.h"
 #include "value/object.h"
@@ -30,6 +31,10 @@ struct server {
     struct metrics metrics;
     struct buf folder;
     const struct log *log;
+    struct space_board board;
+    struct maintenance *maintenance;
+    void (*asked_to_end)(void *ctx);
+    void *ctx; /* of that */
     _Atomic uint32_t open_spaces;
     _Atomic bool is_draining;
     struct locked_file claim; /* on the directory (server-5) */
@@ -135,6 +140,12 @@ static void count(void *ctx, struct net_counters *out)
 {
     struct server *server = ctx;
     net_count(server->net, out);
+}
+
+static void drain(void *ctx)
+{
+    struct server *server = ctx;
+    server->asked_to_end(server->ctx);
 }
 
 static uint64_t random_bits(void *ctx)
@@ -384,7 +395,10 @@ static enum err start_workers(struct server *server,
         .end = end,
         .resume = resume,
         .count = count,
+        .drain = options->asked_to_end != NULL ? drain : NULL,
         .ctx = server,
+        .board = &server->board,
+        .maintenance = server->maintenance,
     };
     const unsigned workers = workers_of(options);
     enum err err = ERR_OK;
@@ -396,6 +410,19 @@ static enum err start_workers(struct server *server,
         server->worker_count += err == ERR_OK ? 1 : 0;
     }
     return err;
+}
+
+static enum err start_maintenance(struct server *server,
+                                  struct err_detail *detail)
+{
+    const struct maintenance_options options = {
+        .folder = buf_text(&server->folder),
+        .board = &server->board,
+        .random = random_bits,
+        .post = post,
+        .ctx = server,
+    };
+    return maintenance_start(&options, &server->maintenance, detail);
 }
 
 static enum err listen_on(struct server *server,
@@ -533,9 +560,15 @@ enum err server_open(const struct server_options *options,
     atomic_store(&server->authenticator, with);
     buf_append_text(&server->folder, options->folder);
     server->log = options->log;
+    server->asked_to_end = options->asked_to_end;
+    server->ctx = options->ctx;
+    space_board_init(&server->board);
     server->metrics.start_ms = system_wall_ms();
     server->metrics.version = options->version;
     err = claim_folder(server, options, detail);
+    if (err == ERR_OK) {
+        err = start_maintenance(server, detail);
+    }
     if (err == ERR_OK) {
         err = start_workers(server, options, detail);
     }
@@ -595,6 +628,9 @@ static bool is_idle(struct server *server)
             return false;
         }
     }
+    if (!maintenance_is_idle(server->maintenance)) {
+        return false;
+    }
     return counters.queued_bytes == 0;
 }
 
@@ -603,6 +639,7 @@ void server_drain(struct server *server, uint32_t most_ms)
     struct host *host = system_host();
     const mono_ms deadline = host->now(host) + most_ms;
     net_stop_listening(server->net);
+    maintenance_stop(server->maintenance);
     atomic_store(&server->is_draining, true);
     metrics_set(&server->metrics, METRICS_NOW_DRAINING, 1);
     net_resume(server->net, 0); /* wakes the I/O thread */
@@ -616,10 +653,13 @@ void server_drain(struct server *server, uint32_t most_ms)
     }
 }
 
-/* The workers end first, because they send; then the connections, because they
- * post. */
+/* The maintenance ends first, because it posts to the workers; then they end,
+ * because they send; then the connections, because they post. */
 void server_close(struct server *server)
 {
+    if (server->maintenance != NULL) {
+        maintenance_join(server->maintenance);
+    }
     for (unsigned i = 0; i < server->worker_count; i++) {
         worker_stop(&server->workers[i]);
     }
@@ -631,6 +671,10 @@ void server_close(struct server *server)
     for (unsigned i = 0; i < server->worker_count; i++) {
         worker_release(&server->workers[i]);
     }
+    if (server->maintenance != NULL) {
+        maintenance_free(server->maintenance);
+    }
+    space_board_release(&server->board);
     if (server->has_claim) {
         locked_file_close(&server->claim);
     }

@@ -54,6 +54,11 @@ struct server_options {
     struct server_limits limits; /* all zero: the default */
     const struct log *log;
     const char *version; /* of the program, for metrics; static; may be NULL */
+
+    /* An operator asks the server to end: the host drains it soon. Called by a
+     * worker, which must not wait. NULL: nobody can ask. */
+    void (*asked_to_end)(void *ctx);
+    void *ctx;
 };
 
 /* Whether a server could be opened with these: files, names, addresses. */

@@ -149,6 +149,16 @@ static void take_detach(struct shard *shard, const struct item *item)
     }
 }
 
+static void take_answer(struct shard *shard, struct item *item)
+{
+    struct shard_port *port = find_port(shard, item->port->id);
+    struct channel *channel =
+        port != NULL ? find_channel(port, item->channel) : NULL;
+    if (channel != NULL && channel->job == item->serial) {
+        channel_answered(channel, item);
+    }
+}
+
 static void take_closed(struct shard *shard, const struct item *item)
 {
     struct shard_port *port = find_port(shard, item->port->id);
@@ -178,7 +188,8 @@ static void take_item(struct shard *shard, struct item *item)
     case ITEM_ENDED:
         request_ended(shard, item->id);
         break;
-    case ITEM_COMMAND:
+    case ITEM_ANSWER:
+        take_answer(shard, item);
         break;
     }
     item_free(item);

@@ -40,7 +40,14 @@
 #include "server/inbox.h"
 #include "server/limits.h"
 #include "server/metrics.h"
+#include "server/space_board.h"
 
+/* A space without a file, for clients that ask about the server and know no
+ * space (server/admin.h). */
+#define SHARD_SERVER_SPACE "server:"
+
+struct backup_file;
+struct maintenance;
 struct route_answer;
 struct route_space;
 struct wake;
@@ -75,8 +82,11 @@ struct shard_options {
     void (*end)(void *ctx, net_id id);    /* of a stream */
     void (*resume)(void *ctx, net_id id); /* reading, after a pause */
     void (*count)(void *ctx, struct net_counters *out);
+    void (*drain)(void *ctx); /* begins to, as after SIGTERM; NULL: cannot */
     void *ctx;
 
+    struct space_board *board;       /* or NULL */
+    struct maintenance *maintenance; /* NULL: there are no files */
     struct wake *wake; /* watches the files; NULL: they are polled */
 };
 
@@ -108,6 +118,8 @@ struct shard_space {
     struct hub_peer *observer;  /* of the access document (shard-4) */
     struct route_space *routes; /* requests that wait */
     size_t sessions;            /* of the hub, as the metrics have them */
+    struct board_entry *entry;  /* or NULL */
+    bool is_server;             /* SHARD_SERVER_SPACE */
     struct client_leases leases;
 };
 
@@ -136,6 +148,9 @@ struct channel {
     char why[128];
     struct account *account;
     struct lease_holder holder;
+    uint64_t since_ms;          /* when it was attached */
+    uint64_t job;               /* of the maintenance, or 0: none */
+    struct backup_file *backup; /* that it can read, or NULL */
     bool follows; /* has asked for waiting events (host/questions.h), and is
                      told when there may be new ones */
 };
@@ -154,6 +169,7 @@ struct shard {
     struct list over; /* channels that end */
     struct path_table paths;
     VEC(struct net_outgoing) outgoing;
+    uint64_t jobs;                   /* that were submitted */
     const struct credential *asking; /* of the request that is handled */
 };
 

@@ -64,6 +64,9 @@ void channels_tell_landed(struct shard_space *space);
 /* The channel of a peer; NULL: it is of an HTTP request. */
 const struct channel *channel_of_peer(const struct hub_peer *peer);
 
+/* An answer of the maintenance: takes the backup of the item over. */
+void channel_answered(struct channel *channel, struct item *item);
+
 /* Frees channels that have ended. No call of a hub is under way. */
 void channels_collect(struct shard *shard);
 
@@ -98,5 +101,8 @@ void shard_send_outgoing(struct shard *shard);
 /* Ends what waits for callers that may no longer read. */
 void requests_recheck(struct shard_space *space);
 void requests_end(struct shard_space *space);
+
+/* Ends what waits for that principal. */
+void requests_end_of(struct shard_space *space, struct value principal);
 
 #endif

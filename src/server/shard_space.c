@@ -2,6 +2,7 @@
 
 #include "host/data_dir.h"
 #include "host/wake.h"
+#include "server/admin.h"
 #include "server/routes.h"
 #include "server/shard_internal.h"
 #include "store/engine.h"
@@ -136,6 +137,8 @@ static enum capability capability_behind(const struct shard_space *space,
     if (channel != NULL) {
         return channel_capability(channel);
     }
+    credential =
+        credential != NULL ? credential : admin_credential(judgement->peer);
     return credential != NULL ? shard_capability(space, credential)
                               : CAPABILITY_NONE;
 }
@@ -187,7 +190,7 @@ static enum err open_engine(struct shard_space *space,
     struct buf path = {0};
     struct engine_options settings = {.durability = DURABILITY_MEMORY};
     enum err err = ERR_OK;
-    if (options->folder != NULL) {
+    if (options->folder != NULL && !space->is_server) {
         err = data_dir_find(options->folder, name, access, detail);
         data_dir_path(options->folder, name, &path);
         settings.path = buf_text(&path);
@@ -196,7 +199,7 @@ static enum err open_engine(struct shard_space *space,
     if (err == ERR_OK) {
         struct err_detail why = {0};
         err = engine_open(&space->engine, &settings, &why);
-        if (err != ERR_OK && options->folder == NULL) {
+        if (err != ERR_OK && settings.path == NULL) {
             (void)err_set(detail, err, "%s", why.text);
         } else if (err != ERR_OK) {
             err = data_dir_explain(options->folder, name, &why);
@@ -204,7 +207,7 @@ static enum err open_engine(struct shard_space *space,
         }
     }
     space->watch = WAKE_UNWATCHED;
-    if (err == ERR_OK && options->wake != NULL) {
+    if (err == ERR_OK && options->wake != NULL && settings.path != NULL) {
         buf_append_text(&path, "-lock");
         space->watch = wake_watch(options->wake, buf_text(&path));
     }
@@ -242,7 +245,7 @@ static void begin_routes(struct shard_space *space, const char *name)
         .engine = &space->engine,
         .hub = &space->hub,
         .name = name,
-        .folder = options->folder,
+        .folder = space->is_server ? NULL : options->folder,
         .seed = options->random(options->ctx),
         .metrics = options->metrics,
         .requests_per_second = options->limits.messages_per_second,
@@ -289,6 +292,7 @@ static enum err add_space(struct shard *shard,
     const struct text letters = value_text(&name);
     buf_append(&text, letters.at, letters.length);
     space->shard = shard;
+    space->is_server = value_is_text(name, SHARD_SERVER_SPACE);
     const enum err err = open_engine(space, buf_text(&text), create, detail);
     if (err != ERR_OK) {
         buf_release(&text);
@@ -309,6 +313,7 @@ static enum err add_space(struct shard *shard,
     observe_access(space);
     buf_release(&text);
     map_insert(&shard->spaces, value_hash(name), space);
+    space->entry = space_board_post(shard->options.board, name);
     (void)atomic_fetch_add(shard->options.open_spaces, 1);
     metrics_count(shard->options.metrics, METRICS_SPACES_OPENED, 1);
     metrics_add(shard->options.metrics, METRICS_NOW_SPACES_OPEN, 1);
@@ -340,6 +345,9 @@ enum err shard_space_open(struct shard *shard,
 enum capability shard_capability(const struct shard_space *space,
                                  const struct credential *credential)
 {
+    if (space->is_server) {
+        return CAPABILITY_READ; /* of nothing: there is no data in it */
+    }
     return access_capability(
         &space->access,
         authenticator_is_service(space->shard->authenticator, credential),
@@ -362,6 +370,7 @@ void shard_space_close(struct shard_space *space)
     list_remove(&space->in_written);
     list_remove(&space->in_waiting);
     requests_end(space);
+    space_board_take_off(shard->options.board, space->entry);
     metrics_add(shard->options.metrics,
                 METRICS_NOW_SESSIONS,
                 -(int64_t)space->sessions);
@@ -416,6 +425,10 @@ static void count_sessions(struct shard_space *space, size_t now)
                 METRICS_NOW_SESSIONS,
                 (int64_t)now - (int64_t)space->sessions);
     space->sessions = now;
+    if (space->entry != NULL) {
+        atomic_store(&space->entry->seq, space->engine.seq);
+        atomic_store(&space->entry->sessions, now);
+    }
 }
 
 void shard_space_settle(struct shard_space *space)

@@ -95,7 +95,7 @@ make_space() {
 for command in $(commands); do
     check "heddle(1) describes $command" described "$command" man/heddle.1
 done
-for group in value store lifecycle branch key; do
+for group in value store lifecycle branch key admin; do
     page=man/heddle-$group.1
     for command in $(commands "$group"); do
         check "$page describes $command" described "$command" "$page"
