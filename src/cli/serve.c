@@ -12,10 +12,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -100,6 +100,22 @@ static void begin_log(struct serving *serving)
 
 /* -- Children ------------------------------------------------------------ */
 
+/* In the child, between fork and exec: only what a signal handler may call. The
+ * process ends with the server, also if that is killed: otherwise each restart
+ * would leave another one behind. */
+static void become(char *const words[], pid_t server)
+{
+    sigset_t none;
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const int sink = open("/dev/null", O_WRONLY);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (getppid() == server && dup2(sink, STDOUT_FILENO) >= 0) {
+        (void)execve(words[0], words, environ);
+    }
+    _exit(EXIT_FAILURE);
+}
+
 static void start_child(struct serving *serving, struct child *child)
 {
     char program[] = "/proc/self/exe";
@@ -107,29 +123,16 @@ static void start_child(struct serving *serving, struct child *child)
     char dir[] = "--dir";
     struct buf file = {0};
     struct buf folder = {0};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
     buf_append_text(&file, child->file);
     buf_append_text(&folder, serving->config.options.folder);
     char *words[] = {program, run, file.at, dir, folder.at, NULL};
-    (void)sigemptyset(&none);
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addopen(&actions,
-                                           STDOUT_FILENO,
-                                           "/dev/null",
-                                           O_WRONLY,
-                                           0);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const pid_t server = getpid();
     child->started = now_ms();
-    if (posix_spawn(&child->pid,
-                    program,
-                    &actions,
-                    &attributes,
-                    words,
-                    environ) != 0) {
+    child->pid = fork();
+    if (child->pid == 0) {
+        become(words, server);
+    }
+    if (child->pid < 0) {
         child->pid = 0;
         child->again = child->started + CHILD_PAUSE_MAX_MS;
         log_write(&serving->log,
@@ -137,8 +140,6 @@ static void start_child(struct serving *serving, struct child *child)
                   "cannot start a process for '%s'",
                   child->file);
     }
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     buf_release(&file);
     buf_release(&folder);
 }

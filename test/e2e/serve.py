@@ -343,6 +343,30 @@ def the_same_directory_can_be_used_beside_the_server():
         expect_equal(changes(wire, 1), {"of:note": "from outside"})
 
 
+def is_running(process):
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as stat:
+            return stat.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+@test
+def a_process_beside_the_server_ends_with_it_also_if_the_server_is_killed():
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "p.lua").write_text('local heddle = require "heddle"\n'
+                                                 'return heddle.pattern("p", function(p) return { n = p:state("n", 1) } end)\n',
+                                                 encoding="utf-8")
+        server = Server(HEDDLE, os.path.join(folder, "data"), "--run", os.path.join(folder, "p.lua"))
+        tasks = f"/proc/{server.process.pid}/task/{server.process.pid}/children"
+        children = []
+        while not children:
+            children = pathlib.Path(tasks).read_text(encoding="utf-8").split()
+        server.kill()
+        while any(is_running(child) for child in children):
+            pass
+
+
 @test
 def insecure_local_refuses_other_addresses():
     with tempfile.TemporaryDirectory() as folder:

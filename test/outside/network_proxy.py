@@ -109,11 +109,12 @@ def damage(fault, one):
 
 
 class Proxy:
-    """Listens for one client. `fault` is what its next connection suffers."""
+    """Listens for one client. `fault` is what its next connection suffers, or what `draw` gives."""
 
     def __init__(self, target):
         self.target = target  # target() -> the port of the server
         self.fault = Fault()
+        self.draw = None  # or a function that gives the fault of each connection
         self.port = 0
         self.listener = None
         self.tasks = set()
@@ -132,7 +133,7 @@ class Proxy:
             writer.transport.abort()
 
     async def _accept(self, reader, writer):
-        fault = self.fault
+        fault = self.draw() if self.draw is not None else self.fault
         self.tasks.add(asyncio.current_task())
         self.writers.add(writer)
         far = None

@@ -62,7 +62,8 @@ KINDS = [
     Kind("users", 3, rounds_lua.users),
     Kind("asked", 3, rounds_lua.asked),
     Kind("dormant", 1, rounds_lua.dormant),
-    Kind("network", 46, rounds_network.network),
+    Kind("network", 42, rounds_network.network),
+    Kind("served", 4, rounds_network.served),
 ]
 
 # What 400 rounds contain at least; a quarter of them is over the network.
@@ -112,7 +113,9 @@ FLOORS = {
     "network client killed": 10, "network fault": 150, "network cut": 40, "network half": 8, "network delay": 8,
     "network trickle": 8, "network stall": 8, "network drop": 15, "network repeat": 15, "network swap": 15,
     "network header": 5, "network channel": 5, "network syntax": 5, "network text": 5, "network lines": 5,
-    "channel opened again": 15, "channel closed by the server": 10,
+    "channel opened again": 15, "channel closed by the server": 10, "network delta": 100, "network victim": 8,
+    "network command named": 3, "network request with a key": 3, "network program": 3, "network edit": 5,
+    "network runner beside the server": 2,
 }
 
 

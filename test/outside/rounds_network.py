@@ -26,6 +26,7 @@ import subprocess
 
 from network_client import FAULTS, Client, Victim
 from network_model import Space
+from network_pieces import play_piece
 from network_proxy import Proxy
 
 PATIENCE = 30  # seconds until a round is given up as stuck; nothing is measured with it
@@ -136,10 +137,10 @@ class Network:
         found = [session for client in self.clients for session in client.sessions] + self.retired
         return [session for session in found if space is None or session.space == space]
 
-    async def wait(self, tasks, what):
+    async def wait(self, tasks, what, patience=PATIENCE):
         """Waits for all of them, unless something fails meanwhile."""
         waiting = set(tasks)
-        end = asyncio.get_running_loop().time() + PATIENCE
+        end = asyncio.get_running_loop().time() + patience
         while waiting:
             done, _ = await asyncio.wait(waiting | set(self.tasks), timeout=1, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -455,18 +456,32 @@ def quiet(loop, context):
         loop.default_exception_handler(context)
 
 
-async def whole(network):
+async def piece_round(network):
+    """The piece, as processes on the same directory see it when the server is gone."""
+    round = network.round
+    result = await play_piece(network, disturb)
+    await network.server.end(signal.SIGTERM)
+    answer = round.command.get("p")
+    if answer.outcome != "ok" or answer.value != result:
+        round.fail("get after the server: %r; it said %s" % (answer, json.dumps(result)))
+
+
+async def space_round(network):
+    spaces = await play(network)
+    judged = [judge(network, name) for name in spaces]
+    for space in judged:
+        check_stored(network, space)
+    await network.server.end(signal.SIGTERM)
+    network.check_files()
+    for space in judged:
+        if len(read_log(network.round, space.name)) != len(space.log):
+            network.round.fail("the log of %s has changed" % space.name)
+
+
+async def whole(network, play_round):
     asyncio.get_running_loop().set_exception_handler(quiet)
     try:
-        spaces = await play(network)
-        judged = [judge(network, name) for name in spaces]
-        for space in judged:
-            check_stored(network, space)
-        await network.server.end(signal.SIGTERM)
-        network.check_files()
-        for space in judged:
-            if len(read_log(network.round, space.name)) != len(space.log):
-                network.round.fail("the log of %s has changed" % space.name)
+        await play_round(network)
     except Failed as error:
         network.round.fail(str(error))
     finally:
@@ -479,4 +494,9 @@ async def whole(network):
 
 def network(round):
     """Clients of a server over faulty connections, while it is killed: what was acknowledged is there, once."""
-    asyncio.run(whole(Network(round)))
+    asyncio.run(whole(Network(round), space_round))
+
+
+def served(round):
+    """A piece on a server: events and edits by commands, programs and HTTP, beside faults: each takes effect once."""
+    asyncio.run(whole(Network(round), piece_round))
