@@ -109,11 +109,11 @@ FLOORS = {
     # the network
     "network landed": 3000, "network replayed": 60, "network conflict": 30, "network cell landed": 200,
     "network view": 5000, "session resumed": 60, "session new": 500, "network pipelined": 200,
-    "network server killed": 50, "network server drained": 10, "network server stopped": 10,
+    "network server killed": 40, "network server drained": 10, "network server stopped": 10,
     "network client killed": 10, "network fault": 150, "network cut": 40, "network half": 8, "network delay": 8,
-    "network trickle": 8, "network stall": 8, "network drop": 15, "network repeat": 15, "network swap": 15,
+    "network trickle": 8, "network stall": 8, "network drop": 10, "network repeat": 15, "network swap": 15,
     "network header": 5, "network channel": 5, "network syntax": 5, "network text": 5, "network lines": 5,
-    "channel opened again": 15, "channel closed by the server": 10, "network delta": 100, "network victim": 8,
+    "channel opened again": 4, "channel closed by the server": 10, "network delta": 100, "network victim": 8,
     "network command named": 3, "network request with a key": 3, "network program": 3, "network edit": 5,
     "network runner beside the server": 2,
 }
