@@ -30,7 +30,6 @@
 #include "value/object.h"
 
 enum {
-    KEY_BYTES = 255,
     LINKS_MAX = 16, /* from a field of a result to the stream */
 };
 
@@ -201,7 +200,7 @@ static enum err check_key(struct route_call *call)
 {
     const char *key = call->request->idempotency_key;
     const size_t length = key != NULL ? strlen(key) : 1;
-    bool is_valid = length >= 1 && length <= KEY_BYTES;
+    bool is_valid = length >= 1 && length <= ROUTE_KEY_BYTES;
     for (size_t i = 0; key != NULL && i < length && is_valid; i++) {
         is_valid = key[i] >= 0x20 && key[i] < 0x7F;
     }
@@ -210,7 +209,7 @@ static enum err check_key(struct route_call *call)
                               ERR_ARGUMENT,
                               "Idempotency-Key: expected 1 to %u printable "
                               "ASCII characters",
-                              (unsigned)KEY_BYTES);
+                              (unsigned)ROUTE_KEY_BYTES);
 }
 
 /* What identifies the event, new (route-event-1). */

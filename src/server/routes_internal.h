@@ -80,6 +80,7 @@ enum {
     ROUTE_NAME_BYTES = 1024,   /* of a name in a path, decoded */
     ROUTE_TEXT_BYTES = 65536,  /* of a text in a query, decoded */
     ROUTE_LIST_MAX = 1000,     /* texts of a repeated parameter */
+    ROUTE_KEY_BYTES = 255,     /* of an Idempotency-Key */
     ROUTE_PAGE = 100,          /* entries of a page, */
     ROUTE_PAGE_MAX = 1000,     /* at most */
     ROUTE_WAITING_MAX = 10000, /* requests and streams of a space */
