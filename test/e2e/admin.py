@@ -260,6 +260,23 @@ def revoke_also_ends_the_channels_of_a_token_that_grants():
 
 
 @test
+def a_token_is_an_identity_too_and_one_for_a_space_does_not_concern_the_server():
+    with realm() as one:
+        one.tell("root", "grant", "main", one.did("ann"), "owner")
+
+        def code_of(token, *words):
+            return heddle("admin", *words, "--server", one.server.url, env={"HEDDLE_TOKEN": token})[0]
+
+        for words, want in ((("--space", "*", "--cap", "owner"), (0, 0)), (("--space", "main", "--cap", "owner"), (0, 3)),
+                            (("--space", "main", "--cap", "write"), (3, 3))):
+            token = one.token("root", *words)
+            expect_equal((words, code_of(token, "sessions", "main"), code_of(token, "spaces")), (words, *want))
+        narrow = one.token("root", "--space", "main", "--cap", "owner")
+        expect(code_of(narrow, "drain") != 0, "a token for one space has ended the server")
+        expect_equal(one.tell("root", "access", "main")["access"][one.did("ann")], "OWNER")
+
+
+@test
 def a_backup_under_writes_is_a_consistent_prefix_with_all_that_was_acknowledged_before():
     with realm() as one:
         one.tell("root", "grant", "main", one.did("ann"), "owner")
