@@ -203,7 +203,10 @@ hd_status hd_runtime_wait(hd_runtime *runtime,
     enum err err = runtime_check_toplevel(runtime, &detail);
     bool any = false;
     if (err == ERR_OK) {
+        const struct replica *replica = &runtime_core(runtime)->replica;
+        const uint64_t version = replica->version;
         err = loop_step(runtime, &any, &detail);
+        any = any || replica->version != version; /* others have committed */
     }
     if (err == ERR_OK && !any) {
         const mono_ms now = api_host_now(runtime->api_host);

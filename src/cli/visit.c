@@ -32,7 +32,7 @@ static const char folder_default[] = "./heddle-data";
 /* -- Signals ------------------------------------------------------------- */
 
 static volatile sig_atomic_t stopped;
-static bool damaged;                   /* visit-5: the file of a space is */
+static bool damaged;                   /* visit-5: a space is of no use */
 static struct live *volatile stopping; /* that a signal interrupts, or NULL */
 
 static void on_signal(int number)
@@ -177,7 +177,8 @@ static void on_trouble(void *ctx,
     (void)space;
     visit->troubled = trouble != NULL;
     visit_tell_trouble(visit, trouble);
-    if (trouble != NULL && trouble->err == ERR_CORRUPT) {
+    if (trouble != NULL && (trouble->err == ERR_CORRUPT ||
+                            err_class_of(trouble->err) == ERR_CLASS_TERMINAL)) {
         damaged = true;
         if (visit->live != NULL) {
             live_interrupt(visit->live);

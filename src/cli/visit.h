@@ -28,8 +28,8 @@
  *            debounce or throttle applies in its process. A command that
  *            follows changes keeps the debounce and throttle of the pattern.
  *
- *   visit-5  A damaged file ends the command with CODE_IO, as a signal would:
- *            waiting does not repair it. */
+ *   visit-5  A damaged file, or a server that refuses a space for good, ends
+ * the command with CODE_IO, as a signal would: waiting does not help. */
 
 #ifndef CLI_VISIT_H
 #define CLI_VISIT_H

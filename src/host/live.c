@@ -165,6 +165,10 @@ static enum err connect(struct live *live,
     if (err == ERR_OK) {
         at->space->held = at->store != NULL; /* until send_group */
     }
+    if (err == ERR_OK && at->channel != NULL) {
+        /* Its first answer comes later: from now on it knows the time. */
+        session_step(at->space->session, live_now(live));
+    }
     return err;
 }
 

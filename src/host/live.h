@@ -85,6 +85,7 @@ enum {
     LIVE_STEP_MS = 200,      /* a step with more to do returns after this */
     LIVE_BUSY_MS = 1000,     /* live-8 */
     LIVE_CONNECT_MS = 10000, /* live-11 */
+    LIVE_ANSWER_MS = 10000,  /* likewise, of a server that is there */
     LIVE_ATTEMPT_MS = 100,   /* between attempts to reach a server, of a caller
                                 that waits for it */
 };

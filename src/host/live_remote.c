@@ -12,11 +12,26 @@
 
 /* -- Waiting ------------------------------------------------------------- */
 
-/* Until when a caller that is not interrupted waits. */
-static mono_ms answer_deadline(const struct live *live)
+/* Until when a caller that is not interrupted waits: for the server, and for an
+ * answer of one that is there. */
+static mono_ms connect_deadline(const struct live *live)
 {
     const mono_ms latest = live_now(live) + live->connect_ms;
     return live->deadline < latest ? live->deadline : latest;
+}
+
+static mono_ms answer_deadline(const struct live *live)
+{
+    const mono_ms latest = live_now(live) + LIVE_ANSWER_MS;
+    const mono_ms connect = connect_deadline(live);
+    return connect < latest ? connect : latest;
+}
+
+/* Also by a signal while the host is being opened. */
+static bool is_stopped(const struct live *live)
+{
+    return live_is_due(live) || (live->options.interrupted != NULL &&
+                                 live->options.interrupted(live->options.ctx));
 }
 
 /* Sends, and sleeps until something arrives. False: the deadline has come, or
@@ -27,8 +42,7 @@ static bool wait_for_answer(struct live *live, mono_ms deadline)
     const mono_ms now = live_now(live);
     const mono_ms own = remote_next_wake(live->remote);
     const mono_ms until = own < deadline ? own : deadline;
-    if (now >= deadline || wake_is_interrupted(&live->wake) ||
-        live_is_due(live)) {
+    if (now >= deadline || is_stopped(live)) {
         return false;
     }
     wake_sleep_for_answer(&live->wake, until > now ? until - now : 0);
@@ -50,7 +64,7 @@ static enum err explain(struct live *live,
                         struct err_detail *detail)
 {
     const struct err_detail *trouble = remote_trouble(channel);
-    if (wake_is_interrupted(&live->wake)) {
+    if (is_stopped(live) && live_now(live) < live->deadline) {
         return err_set(detail, ERR_INTERRUPTED, "interrupted");
     }
     return trouble != NULL
@@ -79,7 +93,7 @@ static enum err wait_attached(struct live *live,
             return explain(live, channel, detail);
         }
         if (remote_state(channel) == CHANNEL_IDLE) {
-            if (live_now(live) >= deadline || live_is_due(live) ||
+            if (live_now(live) >= deadline || is_stopped(live) ||
                 will_not_change(remote_trouble(channel))) {
                 return explain(live, channel, detail);
             }
@@ -114,12 +128,11 @@ enum err live_remote_ask(void *ctx,
     struct live_space *at = ctx;
     struct live *live = at->live;
     struct remote_channel *channel = at->channel;
-    const mono_ms deadline = answer_deadline(live);
     enum err err = ERR_OK;
     *answer = VALUE_NONE;
     if (remote_state(channel) != CHANNEL_ATTACHED) {
         err = is_patient(question)
-                  ? wait_attached(live, channel, deadline, detail)
+                  ? wait_attached(live, channel, connect_deadline(live), detail)
                   : explain(live, channel, detail);
     }
     const uint64_t number = err == ERR_OK ? remote_ask(channel, question) : 0;
@@ -130,6 +143,7 @@ enum err live_remote_ask(void *ctx,
         remote_drop_question(channel, number); /* its end is enough */
         return ERR_OK;
     }
+    const mono_ms deadline = answer_deadline(live);
     while (!remote_take_answer(channel, number, &err, answer, detail)) {
         if (!wait_for_answer(live, deadline)) {
             remote_drop_question(channel, number);
@@ -171,7 +185,7 @@ enum err live_remote_open(struct live *live,
     at->channel = remote_open(live->remote, &opening, live_now(live));
     value_unref(branch);
     enum err err =
-        wait_attached(live, at->channel, answer_deadline(live), detail);
+        wait_attached(live, at->channel, connect_deadline(live), detail);
     if (err == ERR_OK) {
         asked_store_init(&at->asked, live_remote_ask, at, &live->asked_claims);
         at->store = &at->asked.store;
@@ -271,13 +285,12 @@ bool live_remote_wait(struct live *live, mono_ms deadline)
     const bool goes_on =
         wait_for_answer(live, session < deadline ? session : deadline);
     replica_step(&live->runtime.replica, live_now(live));
-    return goes_on || (session < deadline && !live_is_due(live) &&
-                       !wake_is_interrupted(&live->wake));
+    return goes_on || (session < deadline && !is_stopped(live));
 }
 
 mono_ms live_remote_deadline(const struct live *live)
 {
-    return answer_deadline(live);
+    return connect_deadline(live);
 }
 
 /* A question is answered behind everything that was sent before. */

@@ -31,12 +31,13 @@ static void report(struct live *live, struct live_space *at)
         const struct text name = value_text(&at->name);
         (void)err_set(&at->trouble,
                       err,
-                      "the space '%.*s': %s; %s",
+                      "the space '%.*s': %s%s",
                       text_shown(name.at, name.length, 60),
                       name.at,
                       now->text,
-                      err == ERR_CORRUPT ? "'heddle check' lists the damage"
-                                         : "retrying");
+                      err == ERR_CORRUPT ? "; 'heddle check' lists the damage"
+                      : err_class_of(err) == ERR_CLASS_TERMINAL ? ""
+                                                                : "; retrying");
     }
     if (live->options.on_trouble != NULL) {
         live->options.on_trouble(live->options.ctx,

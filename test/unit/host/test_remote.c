@@ -411,8 +411,11 @@ static void scene_begin(struct scene *scene)
     for (size_t i = 0; i < SPACES; i++) {
         struct fake_space *space = &fake->spaces[i];
         const struct hub_options options = {.seed = 5 + i};
+        const struct engine_options engine = {
+            .durability = DURABILITY_MEMORY,
+        };
         space->name = names[i];
-        kit_open_file(&space->kit, NULL);
+        kit_open_file(&space->kit, &engine);
         hub_init(&space->hub, &space->kit.engine, &options, 1000);
         client_leases_init(&space->leases, space->kit.folder);
     }
@@ -528,6 +531,7 @@ TEST(a_runtime_reads_and_writes_over_lines)
     EXPECT_TEXT(heard(&scene), "0:hello 0:attach ");
     site_put(scene.live, "a", 5);
     settle(&scene);
+    EXPECT_TEXT(heard(&scene), "1:open 1:watch 1:commits 1:ack ");
     EXPECT_EQ(stored(&scene, 0, "a"), 5);
     EXPECT_EQ(site_number(scene.live, "a"), 5);
     EXPECT(value_is_text(live_user(scene.live), "ann"));
