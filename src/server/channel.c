@@ -546,6 +546,15 @@ void channel_receive(struct channel *channel, const char *text, size_t length)
                     shard->options.limits.messages_per_second);
         return;
     }
+    if (channel->port->out.length > shard->options.limits.queue_bytes) {
+        /* More than may wait for a reader, and it asks for more. */
+        channel_end(channel,
+                    ERR_OVERLOADED,
+                    "over %u bytes of answers wait for this connection: read "
+                    "them before you ask for more",
+                    shard->options.limits.queue_bytes);
+        return;
+    }
     if (json_read(text, length, NULL, &value, &fault) != ERR_OK) {
         channel_end(channel, ERR_PROTOCOL, "%s", fault.text);
         return;

@@ -37,20 +37,27 @@ static struct connection *find(const struct connections *connections, net_id id)
 
 /* -- Answers ------------------------------------------------------------- */
 
-/* Adopts the object. */
-static void answer(struct connections *connections,
-                   const struct connection *connection,
-                   struct value object)
+/* Adopts the object. Sent by send_answers, together with what else is said to
+ * this connection now. */
+static void answer(struct connections *connections, struct value object)
 {
-    struct buf line = {0};
-    buf_append_text(&line, "0 ");
-    json_write(&line, object, JSON_AS_GIVEN, 0);
-    connections->options.send(connections->options.ctx,
-                              connection->port->id,
-                              line.at,
-                              line.length);
-    buf_release(&line);
+    struct buf *lines = &connections->answers;
+    buf_append_text(lines, lines->length > 0 ? "\n0 " : "0 ");
+    json_write(lines, object, JSON_AS_GIVEN, 0);
     value_unref(object);
+}
+
+static void send_answers(struct connections *connections,
+                         const struct connection *connection)
+{
+    if (connections->answers.length > 0) {
+        connections->options.send(connections->options.ctx,
+                                  connection->port->id,
+                                  connections->answers.at,
+                                  connections->answers.length);
+        buf_release(&connections->answers);
+        connections->answers = (struct buf){0};
+    }
 }
 
 static struct value new_answer(const char *kind)
@@ -68,13 +75,12 @@ static void put_error(struct value *object, enum err err, const char *text)
 }
 
 static void answer_error(struct connections *connections,
-                         const struct connection *connection,
                          enum err err,
                          const char *text)
 {
     struct value object = new_answer("error");
     put_error(&object, err, text);
-    answer(connections, connection, object);
+    answer(connections, object);
 }
 
 static void renew_challenge(struct connections *connections,
@@ -131,21 +137,18 @@ static void greet(struct connections *connections,
 {
     if (connection->is_greeted) {
         answer_error(connections,
-                     connection,
                      ERR_PROTOCOL,
                      "'hello' was sent before; it opens a connection once");
         return;
     }
     if (object_number(hello, "version") != PROTOCOL_VERSION) {
         answer_error(connections,
-                     connection,
                      ERR_PROTOCOL,
                      "this server speaks version 1 of the protocol");
         return;
     }
     if (!has_valid_flags(hello)) {
         answer_error(connections,
-                     connection,
                      ERR_PROTOCOL,
                      "each flag of 'hello' must be true or false");
         return;
@@ -160,7 +163,7 @@ static void greet(struct connections *connections,
     object_put_adopt(&welcome,
                      "limits",
                      limits_value(&connections->options.limits));
-    answer(connections, connection, welcome);
+    answer(connections, welcome);
 }
 
 static void refuse_attach(struct connections *connections,
@@ -176,7 +179,7 @@ static void refuse_attach(struct connections *connections,
         object_put_number(&refused, "retryMs", DRAIN_RETRY_MS);
     }
     object_put_text(&refused, "challenge", connection->challenge.text);
-    answer(connections, connection, refused);
+    answer(connections, refused);
 }
 
 unsigned connections_worker_of(const struct connections *connections,
@@ -234,6 +237,7 @@ static void pass_attach(struct connections *connections,
     if (connection->bearer != NULL) {
         item->attach->bearer = copy_text(connection->bearer);
     }
+    (void)atomic_fetch_add(&connection->port->attaching, 1);
     renew_challenge(connections, connection); /* connection-2 */
     memcpy(item->attach->next,
            connection->challenge.text,
@@ -266,6 +270,15 @@ static void attach(struct connections *connections,
                       "the server is shutting down");
         return;
     }
+    if (atomic_load(&connection->port->attaching) >=
+        connections->options.limits.channels) {
+        refuse_attach(connections,
+                      connection,
+                      channel,
+                      ERR_OVERLOADED,
+                      "too many attaches wait for their answers: wait, too");
+        return;
+    }
     const struct text name = value_text(&space);
     pass_attach(connections,
                 connection,
@@ -283,7 +296,6 @@ static void detach(struct connections *connections,
     if (channel == 0 || channel >= connection->workers.count ||
         connection->workers.at[channel] == NO_WORKER) {
         answer_error(connections,
-                     connection,
                      ERR_PROTOCOL,
                      "'detach' names a channel that is not attached");
         return;
@@ -309,7 +321,7 @@ static void control(struct connections *connections,
     struct value message;
     struct json_fault fault;
     if (json_read(text, length, &limits, &message, &fault) != ERR_OK) {
-        answer_error(connections, connection, ERR_PROTOCOL, fault.text);
+        answer_error(connections, ERR_PROTOCOL, fault.text);
         return;
     }
     const struct value kind = object_field(message, "kind");
@@ -317,7 +329,6 @@ static void control(struct connections *connections,
         greet(connections, connection, message);
     } else if (!connection->is_greeted) {
         answer_error(connections,
-                     connection,
                      ERR_PROTOCOL,
                      "the first line must be 'hello'");
     } else if (value_is_text(kind, "attach")) {
@@ -326,7 +337,6 @@ static void control(struct connections *connections,
         detach(connections, connection, message);
     } else {
         answer_error(connections,
-                     connection,
                      ERR_PROTOCOL,
                      "'kind' on channel 0 must be hello, attach or detach");
     }
@@ -390,7 +400,6 @@ static void handle_line(struct connections *connections,
 {
     if (line->json == 0) {
         answer_error(connections,
-                     connection,
                      ERR_PROTOCOL,
                      "a line is a channel number, a space and a JSON object");
     } else if (line->channel == 0) {
@@ -400,22 +409,25 @@ static void handle_line(struct connections *connections,
                 line->length - line->json);
     } else {
         answer_error(connections,
-                     connection,
                      ERR_PROTOCOL,
                      "a line of a channel that is not attached");
     }
 }
 
-/* Lines of one worker that follow each other are passed as one item. */
-static void handle_lines(struct connections *connections,
-                         struct connection *connection,
-                         const char *text,
-                         size_t length)
+/* Lines of one worker that follow each other are passed as one item. CLOSE:
+ * the answers to one message are more than may wait for a reader
+ * (connection-5). */
+static enum net_taken handle_lines(struct connections *connections,
+                                   struct connection *connection,
+                                   const char *text,
+                                   size_t length)
 {
+    const uint32_t most = connections->options.limits.queue_bytes;
     const char *end = text + length;
     const char *run = text;
     unsigned runs_to = NO_WORKER;
-    for (const char *at = text; at < end;) {
+    for (const char *at = text;
+         at < end && connections->answers.length <= most;) {
         const struct line line = read_line(at, (size_t)(end - at));
         const unsigned worker =
             line.json != 0 ? worker_of(connection, line.channel) : NO_WORKER;
@@ -434,6 +446,9 @@ static void handle_lines(struct connections *connections,
     if (runs_to != NO_WORKER) {
         pass_lines(connections, connection, runs_to, run, end);
     }
+    const bool is_flood = connections->answers.length > most;
+    send_answers(connections, connection);
+    return is_flood ? NET_CLOSE : NET_TAKEN;
 }
 
 /* connection-4. The worker may have caught up before it could see the mark. */
@@ -462,8 +477,7 @@ enum net_taken connections_received(struct connections *connections,
     if (must_wait(connections, connection)) {
         return NET_LATER;
     }
-    handle_lines(connections, connection, text, length);
-    return NET_TAKEN;
+    return handle_lines(connections, connection, text, length);
 }
 
 /* -- Life ---------------------------------------------------------------- */
@@ -571,6 +585,7 @@ void connections_drain(struct connections *connections)
         struct value closing = new_answer("closing");
         object_put_text(&closing, "reason", "drain");
         object_put_number(&closing, "retryMs", DRAIN_RETRY_MS);
-        answer(connections, slot->item, closing);
+        answer(connections, closing);
+        send_answers(connections, slot->item);
     }
 }

@@ -13,11 +13,16 @@
  *   connection-3  A channel number belongs to one worker from its `attach` to
  *                 its `detach`.
  *   connection-4  While a connection has more than limits.inbox_bytes waiting
- *                 for its workers, nothing is read from it (inbox-2). */
+ *                 for its workers, nothing is read from it (inbox-2).
+ *   connection-5  What one message of a client makes this side allocate is
+ *                 bounded: answers of limits.queue_bytes, after which the
+ *                 connection is closed, and limits.channels attaches that wait
+ *                 for their worker, after which they are refused. */
 
 #ifndef SERVER_CONNECTION_H
 #define SERVER_CONNECTION_H
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "server/inbox.h"
@@ -48,6 +53,7 @@ struct connections {
     struct connections_options options;
     struct map open; /* struct connection by net_id */
     struct batch batches[WORKERS_MAX];
+    struct buf answers; /* to the connection whose message is handled */
     bool is_draining;
 };
 

@@ -29,8 +29,9 @@ struct backup_file;
 /* A connection, as both sides know it. */
 struct port {
     _Atomic uint32_t references;
-    _Atomic uint32_t queued; /* bytes in an inbox (inbox-2) */
-    _Atomic bool is_paused;  /* the I/O thread waits until there are fewer */
+    _Atomic uint32_t queued;    /* bytes in an inbox (inbox-2) */
+    _Atomic uint32_t attaching; /* attaches in an inbox */
+    _Atomic bool is_paused;     /* the I/O thread waits until there are fewer */
     net_id id;
 };
 

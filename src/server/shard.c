@@ -174,6 +174,7 @@ static void take_item(struct shard *shard, struct item *item)
         take_lines(shard, item);
         break;
     case ITEM_ATTACH:
+        (void)atomic_fetch_sub(&item->port->attaching, 1);
         channel_attach(shard, take_port(shard, item->port), item);
         break;
     case ITEM_DETACH:

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""`heddle serve` and clients that know the protocol and use it against the server or against others: what one message may cost,
+and what a reader may claim.
+
+Nothing here is timed: an answer is awaited, or the end of a connection."""
+import contextlib
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tools"))
+sys.path.insert(0, str(HERE / "lib"))
+from tap import expect, expect_equal, main, test
+from wire import Server, Wire, put
+
+HEDDLE = os.path.abspath(os.environ.get("HEDDLE", "build/gcc-release/heddle"))
+MEMORY_KIB = 512 * 1024  # the sanitizers keep what is freed
+
+
+@contextlib.contextmanager
+def serving(*words):
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(HEDDLE, os.path.join(folder, "data"), *words)
+        server.folder = os.path.join(folder, "data")
+        try:
+            yield server
+        finally:
+            code = server.stop()
+            with open(server.log, encoding="utf-8") as log:
+                expect_equal((code, "Sanitizer" in log.read()), (0, False))
+
+
+def peak(server):
+    with open(f"/proc/{server.process.pid}/status", encoding="utf-8") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+# ---- what one message may cost ----
+
+
+@test
+def a_message_of_nothing_but_errors_costs_no_more_than_a_slow_reader():
+    with serving() as server:
+        wire = Wire(server.port)
+        wire.text("x\n" * 4000000)
+        wire.end()
+        expect(peak(server) < MEMORY_KIB, f"the server had {peak(server)} KiB of memory")
+        Wire(server.port).open(1, "after")
+
+
+@test
+def attaches_that_wait_for_their_worker_are_limited():
+    with serving("--set", "channels=10") as server:
+        wire = Wire(server.port)
+        wire.say(0, *[{"kind": "attach", "channel": 1, "space": "main"}] * 100)
+        answers = [wire.next()[1] for _ in range(100)]
+        expect_equal(sum(one.get("code") == "OVERLOADED" for one in answers), 90)
+        expect_equal(sum(one["kind"] == "attached" for one in answers), 1)
+        wire.say(0, {"kind": "attach", "channel": 2, "space": "main"})
+        expect_equal(wire.next()[1]["kind"], "attached")
+
+
+@test
+def a_reader_cannot_ask_for_more_than_may_wait_for_it_in_one_message():
+    with serving("--set", "queue-bytes=1048576") as server:
+        writer = Wire(server.port)
+        writer.open(1, "writer")
+        writer.commit(1, "writer", 1, put("of:large", "x" * 100000))
+        expect("seq" in writer.verdict(1), "the commit did not land")
+        reader = Wire(server.port)
+        reader.open(1, "reader", readOnly=True)
+        lines = []
+        for turn in range(1000):
+            for kind in ("watch", "unwatch"):
+                lines.append({"kind": kind, "connection": 1, "number": len(lines) + 2, "targets": [{"id": "of:large"}]})
+        reader.say(1, *lines)
+        count = 0
+        while (line := reader.next())[1]["kind"] == "sync":
+            count += 1
+        expect_equal((line[0], line[1]["kind"], line[1]["code"]), (0, "detached", "OVERLOADED"))
+        expect(count < 20, f"{count} answers")
+        writer.commit(1, "writer", 2, put("of:large", "y"))
+        expect("seq" in writer.verdict(1), "the commit did not land")
+
+
+main()
