@@ -185,7 +185,11 @@ struct net_kit_event *net_kit_next(struct net_kit *kit,
         event = &kit->last;
     }
     (void)pthread_mutex_unlock(&kit->lock);
-    return EXPECT(event != NULL) && EXPECT_EQ(event->kind, kind) ? event : NULL;
+    if (event == NULL) {
+        (void)EXPECT(event != NULL);
+        return NULL;
+    }
+    return EXPECT_EQ(event->kind, kind) ? event : NULL;
 }
 
 bool net_kit_await_deferred(struct net_kit *kit, unsigned count)
