@@ -193,7 +193,7 @@ def invalid_frames_end_their_connection():
 def a_client_that_never_reads_is_disconnected_and_others_are_told_everything():
     with serving("--set", "queue-bytes=1048576") as (server, good):
         slow = Wire(server.port)
-        slow.open(1, "slow")
+        opened = slow.open(1, "slow")
         slow.send(1, "watch", targets=[{"id": "of:big"}])
         reader = Wire(server.port)
         reader.open(1, "reader")
@@ -215,7 +215,7 @@ def a_client_that_never_reads_is_disconnected_and_others_are_told_everything():
         expect(closed is None or closed.code in (0, 1013), f"closed with {closed}")
         again = Wire(server.port)
         again.attach(1, session="slow")
-        again.send(1, "open", 2, session="slow", seenSeq=0)
+        again.send(1, "open", 2, session="slow", seenSeq=0, token=opened["token"])
         if not again.find(1, "opened").get("resumed"):
             again.send(1, "watch", 2, targets=[{"id": "of:big"}])
         while True:
