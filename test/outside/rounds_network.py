@@ -61,9 +61,9 @@ class Server:
             self.process.wait()
         self.round.fail("the server does not start: %s" % self.told())
 
-    def told(self):
+    def told(self, lines=30):
         with open(self.log) as log:
-            return "".join(log.readlines()[-30:])
+            return "".join(log.readlines()[-lines:])
 
     def check(self):
         if self.process.poll() is not None:
@@ -78,6 +78,8 @@ class Server:
             await asyncio.sleep(0.001)
         if process.returncode != (0 if number == signal.SIGTERM else -number):
             self.round.fail("signal %d ended the server with %d: %s" % (number, process.returncode, self.told()))
+        if "Sanitizer" in self.told(1000000):
+            self.round.fail("a sanitizer: %s" % self.told(200))
 
     def get(self, path):
         """(status, object) of a request."""
