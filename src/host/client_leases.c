@@ -15,6 +15,7 @@ struct lease {
     enum lease_kind kind;
     struct value name;
     struct value instance;
+    struct value principal; /* string, or absent */
     struct locked_file file;
 };
 
@@ -97,6 +98,7 @@ static void lease_free(struct lease *lease)
     locked_file_close(&lease->file);
     value_unref(lease->name);
     value_unref(lease->instance);
+    value_unref(lease->principal);
     mem_free(lease, sizeof *lease);
 }
 
@@ -113,14 +115,39 @@ static struct lease *find(const struct client_leases *leases,
     return NULL;
 }
 
+static bool is_same_name(struct value a, struct value b)
+{
+    return value_is_string(a) && value_is_string(b)
+               ? key_equal(a, b)
+               : value_is_absent(a) && value_is_absent(b);
+}
+
 /* Whether the file is held by this process, for the same runtime: by the leases
  * of another space. */
-static bool is_same_runtime(struct value other, struct value instance)
+static bool is_same_runtime(struct value other,
+                            const struct lease_wanted *wanted)
 {
     const struct value pid = object_field(other, "pid");
-    const struct value of = object_field(other, "instance");
     return value_kind(pid) == VALUE_INT && value_integer(pid) == getpid() &&
-           value_is_string(of) && key_equal(of, instance);
+           is_same_name(object_field(other, "instance"), wanted->instance) &&
+           is_same_name(object_field(other, "user"), wanted->principal);
+}
+
+/* client-leases-3. A new descriptor has the lowest free number, so a high one
+ * says that many are in use. */
+static enum err check_descriptor(struct locked_file *file,
+                                 struct err_detail *detail)
+{
+    const long most = sysconf(_SC_OPEN_MAX);
+    if (most < 0 || file->fd < most / 4 * 3) {
+        return ERR_OK;
+    }
+    locked_file_close(file);
+    return err_set(detail,
+                   ERR_OVERLOADED,
+                   "three quarters of the %ld files that this process may have "
+                   "open are in use: raise the limit, or retry later",
+                   most);
 }
 
 static enum err open_file(const struct client_leases *leases,
@@ -139,7 +166,7 @@ static enum err open_file(const struct client_leases *leases,
                                           other,
                                           detail);
     value_unref(about);
-    return err;
+    return err == ERR_OK ? check_descriptor(file, detail) : err;
 }
 
 enum err client_leases_take(struct client_leases *leases,
@@ -165,6 +192,7 @@ enum err client_leases_take(struct client_leases *leases,
         lease->kind = wanted->kind;
         lease->name = value_ref(wanted->name);
         lease->instance = value_ref(wanted->instance);
+        lease->principal = value_ref(wanted->principal);
         lease->file = file;
         list_push_back(&leases->all, &lease->in_all);
         give(lease, holder);
@@ -172,12 +200,13 @@ enum err client_leases_take(struct client_leases *leases,
     }
     struct lease *held =
         err == ERR_BUSY ? find(leases, wanted->kind, wanted->name) : NULL;
-    if (held != NULL && key_equal(held->instance, wanted->instance)) {
+    if (held != NULL && key_equal(held->instance, wanted->instance) &&
+        is_same_name(held->principal, wanted->principal)) {
         take_away(held); /* client-leases-1 */
         give(held, holder);
         err = ERR_OK;
     } else if (err == ERR_BUSY && held == NULL &&
-               is_same_runtime(seen, wanted->instance)) {
+               is_same_runtime(seen, wanted)) {
         err = ERR_OK;
     }
     if (err == ERR_BUSY && other != NULL) {

@@ -12,10 +12,13 @@
  * &holder, &lease, &detail); client_leases_end(&leases, &holder); the channel
  * has ended client_leases_release(&leases);                   after all holders
  *
- *   client-leases-1  A lease belongs to one instance of a runtime. If that
- * instance asks on another channel, because its connection was replaced, the
- *             lease moves there.
- *   client-leases-2  A holder has at most LEASES_MAX. */
+ *   client-leases-1  A lease belongs to one instance of a runtime, and to its
+ *                    principal: others can read the name of an instance. If
+ *                    that instance asks on another channel, because its
+ *                    connection was replaced, the lease moves there.
+ *   client-leases-2  A holder has at most LEASES_MAX.
+ *   client-leases-3  Leases leave a quarter of the descriptors of the process
+ *                    to connections and spaces. */
 
 #ifndef HOST_CLIENT_LEASES_H
 #define HOST_CLIENT_LEASES_H
@@ -52,9 +55,10 @@ struct lease_holder {
 /* What is asked for; all borrowed. */
 struct lease_wanted {
     enum lease_kind kind;
-    struct value name;     /* string */
-    struct value instance; /* string: of the runtime that asks */
-    struct value about;    /* object, for people */
+    struct value name;      /* string */
+    struct value instance;  /* string: of the runtime that asks */
+    struct value principal; /* string: whom it acts for; or absent */
+    struct value about;     /* object, for people */
 };
 
 void client_leases_init(struct client_leases *leases, const char *folder);
@@ -62,7 +66,7 @@ void client_leases_release(struct client_leases *leases);
 void lease_holder_init(struct lease_holder *holder);
 
 /* BUSY: another runtime has it; then *other is what its file says, new, or
- * absent. OVERLOADED: client-leases-2. IO, FULL. `other` may be NULL. */
+ * absent. OVERLOADED: client-leases-2 and -3. IO, FULL. `other` may be NULL. */
 MUST_CHECK enum err client_leases_take(struct client_leases *leases,
                                        struct lease_holder *holder,
                                        const struct lease_wanted *wanted,

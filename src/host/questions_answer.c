@@ -650,6 +650,31 @@ static enum err get_about(const struct asking *asking,
     return ERR_OK;
 }
 
+/* The runtime of the channel. */
+static struct value instance_of(const struct questions_context *context)
+{
+    return value_is_absent(context->instance) ? context->identity.session
+                                              : context->instance;
+}
+
+/* A claim of a task keeps others from running it, and that of a sender from
+ * handling its events: both need the right to write. A runtime is no sender but
+ * itself. */
+static enum err check_claim(const struct asking *asking,
+                            enum lease_kind kind,
+                            struct value name)
+{
+    const struct value instance = instance_of(asking->context);
+    if (value_is_absent(instance)) {
+        return bad(asking, "claim", "needs a session or an instance");
+    }
+    if (kind == LEASE_SENDER && !key_equal(name, instance)) {
+        return bad(asking, "name", "must be the instance that asks");
+    }
+    return kind == LEASE_SENDER || kind == LEASE_TASK ? check_writing(asking)
+                                                      : ERR_OK;
+}
+
 static enum err answer_claim(const struct asking *asking, struct value *answer)
 {
     const struct questions_context *context = asking->context;
@@ -658,8 +683,8 @@ static enum err answer_claim(const struct asking *asking, struct value *answer)
     struct value about = VALUE_NONE;
     struct value other = VALUE_NONE;
     enum err err = get_claim(asking, &kind, &name);
-    if (err == ERR_OK && kind == LEASE_TASK) {
-        err = check_writing(asking);
+    if (err == ERR_OK) {
+        err = check_claim(asking, kind, name);
     }
     if (err == ERR_OK) {
         err = get_about(asking, kind, &about);
@@ -668,18 +693,15 @@ static enum err answer_claim(const struct asking *asking, struct value *answer)
         const struct lease_wanted wanted = {
             .kind = kind,
             .name = name,
-            .instance = value_is_absent(context->instance)
-                            ? context->identity.session
-                            : context->instance,
+            .instance = instance_of(context),
+            .principal = context->identity.principal,
             .about = about,
         };
-        err = value_is_absent(wanted.instance)
-                  ? bad(asking, "claim", "needs a session or an instance")
-                  : client_leases_take(context->leases,
-                                       context->holder,
-                                       &wanted,
-                                       &other,
-                                       asking->detail);
+        err = client_leases_take(context->leases,
+                                 context->holder,
+                                 &wanted,
+                                 &other,
+                                 asking->detail);
     }
     if (err == ERR_BUSY && kind == LEASE_SESSION) {
         err = session_lock_refuse(context->identity, other, asking->detail);

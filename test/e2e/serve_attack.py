@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import resource
 import sys
 import tempfile
 
@@ -84,6 +85,57 @@ def a_reader_cannot_ask_for_more_than_may_wait_for_it_in_one_message():
         expect(count < 20, f"{count} answers")
         writer.commit(1, "writer", 2, put("of:large", "y"))
         expect("seq" in writer.verdict(1), "the commit did not land")
+
+
+# ---- what a client may claim ----
+
+
+def claim(wire, kind, name=None, question="claim"):
+    wire.say(1, {"kind": "ask", "id": 1, "question": question, "claim": kind, **({"name": name} if name else {})})
+    answer = wire.find(1, "answer")
+    return answer["answer"]["held"] if "answer" in answer else answer["error"]["code"]
+
+
+def runtime(server, user, instance, **more):
+    wire = Wire(server.port)
+    expect_equal(wire.attach(1, user=user, session=f"of-{instance}", instance=instance, **more)["kind"], "attached")
+    return wire
+
+
+@test
+def a_claim_is_not_taken_over_by_another_principal_that_knows_the_instance():
+    with serving() as server:
+        ann = runtime(server, "ann", "i1")
+        expect_equal([claim(ann, "sender", "i1"), claim(ann, "task", "t1")], [True, True])
+        bob = runtime(server, "bob", "i1")
+        expect_equal([claim(bob, "sender", "i1"), claim(bob, "task", "t1")], [False, False])
+        bob.say(0, {"kind": "detach", "channel": 1})
+        bob.expect(0, "detached")
+        other = runtime(server, "cat", "i3")
+        expect_equal([claim(other, kind, name, "isHeld") for kind, name in (("sender", "i1"), ("task", "t1"))], [True, True])
+        again = runtime(server, "ann", "i1")
+        expect_equal([claim(again, "sender", "i1"), claim(again, "task", "t1")], [True, True])
+
+
+@test
+def a_reader_claims_neither_tasks_nor_senders_and_a_writer_no_sender_but_itself():
+    with serving() as server:
+        reader = runtime(server, "ann", "i1", readOnly=True)
+        expect_equal([claim(reader, "sender", "i1"), claim(reader, "task", "t1")], ["ACCESS", "ACCESS"])
+        writer = runtime(server, "bob", "i2")
+        expect_equal([claim(writer, "sender", "i1"), claim(writer, "sender", "i2")], ["PROTOCOL", True])
+        expect_equal(os.listdir(os.path.join(server.folder, "senders")), ["i2"])
+
+
+@test
+def claims_leave_descriptors_for_connections():
+    with serving() as server:
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (200, 200))
+        ann = runtime(server, "ann", "i1")
+        held = [claim(ann, "task", f"t{number}") for number in range(200)]
+        expect_equal((held[0], held[-1]), (True, "OVERLOADED"))
+        wires = [Wire(server.port) for _ in range(10)]
+        expect_equal(wires[-1].open(1, "more", "another")["kind"], "opened")
 
 
 main()
