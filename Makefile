@@ -216,14 +216,16 @@ $(BUILD)/bin/bench_lua: $(call objects,$(SCRIPT_SRC)) | $(BUILD)/heddle
 $(BUILD)/bin/bench_disk: | $(BUILD)/heddle
 # It runs the server of the command, the floor, and the load for both.
 $(BUILD)/bin/bench_server: $(call objects,bench/server/process.c) \
-        | $(BUILD)/heddle $(BUILD)/bin/server_floor $(BUILD)/bin/server_load
+        | $(BUILD)/heddle $(BUILD)/bin/server_floor $(BUILD)/bin/server_load $(BUILD)/bin/steady_disk.so
 $(BUILD)/bin/bench_lua: TEST_LIBS += $(LUA_LIBS)
 $(BUILD)/bin/bench_%: $(BUILD)/bench/bench_%.o $(call objects,$(LIB_SRC) $(BENCH_LIB))
 	@$(LINK) $(TEST_LIBS)
 # The floor of a server, and the load for both: programs of their own.
 $(BUILD)/bin/server_floor: $(call objects,bench/server/floor.c $(wildcard src/base/*.c))
 	@$(LINK) -lwebsockets -lsqlite3
-$(BUILD)/bin/server_load: $(call objects,$(filter-out bench/server/floor.c bench/server/process.c,\
+$(BUILD)/bin/steady_disk.so: $(call objects,bench/server/steady_disk.c)
+	@$(LINK) -shared
+$(BUILD)/bin/server_load: $(call objects,$(filter-out $(patsubst %,bench/server/%.c,floor process steady_disk),\
         $(wildcard bench/server/*.c)) \
         $(wildcard src/base/*.c))
 	@$(LINK) -lm

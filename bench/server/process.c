@@ -33,6 +33,7 @@ static struct {
     char programs[PROCESS_PATH];
     char folder[64];
     unsigned servers;
+    bool steady;
     pid_t running[8]; /* so that a failure leaves none behind */
 } processes;
 
@@ -82,15 +83,26 @@ void processes_open(const char *self)
                    "%.*s",
                    slash != NULL ? (int)(slash + 1 - self) : 0,
                    self);
+    processes.steady = getenv("BENCH_STEADY") != NULL;
     (void)snprintf(processes.folder,
                    sizeof processes.folder,
-                   "build/bench-server-XXXXXX");
+                   "%s/bench-server-XXXXXX",
+                   processes.steady ? "/dev/shm" : "build");
     if (mkdtemp(processes.folder) == NULL) {
-        process_fail("there is no folder build");
+        process_fail("there is no folder for data");
+    }
+    const struct sched_param priority = {.sched_priority = 1};
+    if (processes.steady && sched_setscheduler(0, SCHED_FIFO, &priority) != 0) {
+        process_fail("a steady run needs real-time priority");
     }
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGTERM, on_signal);
     (void)signal(SIGINT, on_signal);
+}
+
+bool processes_are_steady(void)
+{
+    return processes.steady;
 }
 
 static int remove_one(const char *path,
@@ -135,7 +147,7 @@ static void pause_ms(long ms)
 /* In the new process: any CPU, and what it complains about goes to a file. */
 static _Noreturn void become(char *const *words, int in, int out)
 {
-    char path[PROCESS_PATH];
+    char path[PROCESS_PATH + 16];
     cpu_set_t all;
     memset(&all, 0xff, sizeof all);
     (void)sched_setaffinity(0, sizeof all, &all);
@@ -145,6 +157,11 @@ static _Noreturn void become(char *const *words, int in, int out)
     (void)dup2(out >= 0 ? out : log, STDOUT_FILENO);
     (void)dup2(log, STDERR_FILENO);
     (void)signal(SIGPIPE, SIG_DFL);
+    if (processes.steady) {
+        (void)
+            snprintf(path, sizeof path, "%ssteady_disk.so", processes.programs);
+        (void)setenv("LD_PRELOAD", path, 1);
+    }
     (void)execv(words[0], words);
     _exit(127);
 }

@@ -1,7 +1,12 @@
 /* Servers and loads as processes of a benchmark.
  *
  * A server listens on a free port of the loopback interface, keeps its data in
- * a folder of this run, and is ended by its process id. */
+ * a folder of this run, and is ended by its process id.
+ *
+ * If the variable BENCH_STEADY is set, the run is *steady*: all processes have
+ * real-time priority, files are in memory, and a sync is a wait of fixed length
+ * (steady_disk.h). Then other programs on the machine hardly matter. It needs
+ * the permission to set priorities. */
 
 #ifndef BENCH_SERVER_PROCESS_H
 #define BENCH_SERVER_PROCESS_H
@@ -33,6 +38,7 @@ struct server_process {
 /* Where programs and data are; `self` is this program. */
 void processes_open(const char *self);
 void processes_close(void); /* removes the data */
+bool processes_are_steady(void);
 
 /* Starts a server with no data, and waits until it accepts connections. */
 void server_start(struct server_process *server, enum server_kind kind);
