@@ -61,7 +61,7 @@ static void add_row(struct look_table *table, struct value event)
 
 static void print_events(struct value events)
 {
-    const struct value list = object_field(events, "events");
+    const struct value list = look_list(events, "events");
     if (array_count(list) == 0) {
         (void)fprintf(stderr, "heddle: no events are waiting\n");
         return;
@@ -91,8 +91,7 @@ static void add_failed(struct look_table *table, struct value event)
     look_append_json(&row->cells[1],
                      object_field(event, "payload"),
                      PAYLOAD_SHOWN);
-    look_append_time(&row->cells[2],
-                     (uint64_t)value_integer(object_field(event, "at")));
+    look_append_time(&row->cells[2], object_number(event, "at"));
     look_append(&row->cells[3], object_field(event, "message"));
     look_append(&row->cells[4], object_field(event, "id"));
     row->colours[0] = LOOK_STRONG;
@@ -101,7 +100,7 @@ static void add_failed(struct look_table *table, struct value event)
 
 static void print_failed(struct value events)
 {
-    const struct value list = object_field(events, "failed");
+    const struct value list = look_list(events, "failed");
     if (array_count(list) == 0) {
         (void)fprintf(stderr, "heddle: no event has failed\n");
         return;

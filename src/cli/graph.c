@@ -43,8 +43,8 @@ static const char *colour_of(struct value status)
 
 static void print_dot(struct value graph)
 {
-    struct array_iter nodes = array_iter(object_field(graph, "nodes"));
-    struct array_iter edges = array_iter(object_field(graph, "edges"));
+    struct array_iter nodes = array_iter(look_list(graph, "nodes"));
+    struct array_iter edges = array_iter(look_list(graph, "edges"));
     struct value one;
     struct buf line = {0};
     buf_append_text(&line, "digraph heddle {");
@@ -81,8 +81,8 @@ static void print_dot(struct value graph)
 
 static void print_mermaid(struct value graph)
 {
-    struct array_iter nodes = array_iter(object_field(graph, "nodes"));
-    struct array_iter edges = array_iter(object_field(graph, "edges"));
+    struct array_iter nodes = array_iter(look_list(graph, "nodes"));
+    struct array_iter edges = array_iter(look_list(graph, "edges"));
     struct value one;
     struct buf line = {0};
     buf_append_text(&line, "graph LR");
@@ -116,7 +116,7 @@ static void print_mermaid(struct value graph)
 /* Appends the name of a node or an input, by its id. */
 static void append_name_of(struct buf *to, struct value graph, struct value id)
 {
-    struct array_iter nodes = array_iter(object_field(graph, "nodes"));
+    struct array_iter nodes = array_iter(look_list(graph, "nodes"));
     struct value one;
     while (array_next(&nodes, &one)) {
         if (key_equal(object_field(one, "id"), id)) {
@@ -134,7 +134,7 @@ static void append_ends(struct buf *to, struct value graph, struct value node)
     const bool writes = value_is_text(object_field(node, "kind"), "handler");
     const char *own = writes ? "from" : "to";
     const char *other = writes ? "to" : "from";
-    struct array_iter edges = array_iter(object_field(graph, "edges"));
+    struct array_iter edges = array_iter(look_list(graph, "edges"));
     struct value edge;
     size_t count = 0;
     while (array_next(&edges, &edge)) {
@@ -147,7 +147,7 @@ static void append_ends(struct buf *to, struct value graph, struct value node)
 
 static void print_text(struct value graph)
 {
-    struct array_iter nodes = array_iter(object_field(graph, "nodes"));
+    struct array_iter nodes = array_iter(look_list(graph, "nodes"));
     struct value one;
     struct buf line = {0};
     while (array_next(&nodes, &one)) {

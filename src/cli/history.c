@@ -47,7 +47,7 @@ static void append_write(struct buf *to, struct value write)
 static void add_row(struct look_table *table, struct value commit)
 {
     struct look_row *row = look_row(table);
-    const struct value writes = object_field(commit, "writes");
+    const struct value writes = look_list(commit, "writes");
     const uint64_t at = object_number(commit, "at");
     buf_printf(&row->cells[0], "%" PRIu64, object_number(commit, "seq"));
     if (at > 0) {
@@ -74,7 +74,7 @@ static void print_log(const struct options *options, struct value log)
         .headings = {"SEQ", "TIME", "BY", "WRITES", "SESSION"},
         .least = 4,
     };
-    struct array_iter iter = array_iter(object_field(log, "commits"));
+    struct array_iter iter = array_iter(look_list(log, "commits"));
     struct value commit;
     while (array_next(&iter, &commit)) {
         add_row(&table, commit);
@@ -178,7 +178,7 @@ int show_run(const struct options *options)
     }
     code = look_ask(options, question, &answer);
     const struct value found = object_field(answer, "value");
-    const struct value stale = object_field(answer, "stale");
+    const struct value stale = look_list(answer, "stale");
     if (code == CODE_OK && value_is_absent(found)) {
         (void)err_set(&detail, ERR_NOT_FOUND, "no value at this path");
         (void)look_report(options, &detail);

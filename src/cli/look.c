@@ -115,6 +115,12 @@ int look_ask(const struct options *options,
     return err == ERR_OK ? code : look_report(options, &detail);
 }
 
+struct value look_list(struct value object, const char *field)
+{
+    const struct value list = object_field(object, field);
+    return value_is_array(list) ? list : value_empty_array();
+}
+
 int look_number(const struct options *options,
                 const char *name,
                 const char *text,

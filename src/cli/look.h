@@ -36,6 +36,10 @@ int look_ask(const struct options *options,
              struct value question,
              struct value *answer);
 
+/* A list in an answer, borrowed; empty if it is none: a server is not trusted.
+ */
+struct value look_list(struct value object, const char *field);
+
 /* A whole number of an option; `fallback` if it is not given. */
 int look_number(const struct options *options,
                 const char *name,

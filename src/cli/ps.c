@@ -146,7 +146,9 @@ static void append_sessions(struct buf *to, struct value sessions)
     while (array_next(&iter, &one)) {
         buf_append_text(to, count++ > 0 ? ", " : "started by ");
         look_append(to, object_field(one, "command"));
-        buf_printf(to, " (pid %" PRIu64 ")", object_number(one, "pid"));
+        if (object_number(one, "pid") > 0) { /* of this machine */
+            buf_printf(to, " (pid %" PRIu64 ")", object_number(one, "pid"));
+        }
     }
     if (count == 0) {
         buf_append_text(to, "asleep: no process runs it");
@@ -214,12 +216,12 @@ static void print_elsewhere(struct value children)
 static void print_piece(struct value piece)
 {
     struct buf line = {0};
-    const struct value nodes = object_field(piece, "nodes");
+    const struct value nodes = look_list(piece, "nodes");
     buf_append_text(&line, look_colour(LOOK_STRONG));
     look_append(&line, object_field(piece, "piece"));
     buf_append_text(&line, look_colour(LOOK_PLAIN));
     buf_append_text(&line, "  ");
-    append_sessions(&line, object_field(piece, "sessions"));
+    append_sessions(&line, look_list(piece, "sessions"));
     append_waiting(&line, piece);
     append_parent(&line, object_field(piece, "childOf"));
     output_bytes(buf_text(&line), line.length);
@@ -246,7 +248,7 @@ static void print_piece(struct value piece)
 
 static void print_all(const struct options *options, struct value all)
 {
-    const struct value pieces = object_field(all, "pieces");
+    const struct value pieces = look_list(all, "pieces");
     struct array_iter iter = array_iter(pieces);
     struct value piece;
     if (option_is_given(options, OPTION_JSON)) {

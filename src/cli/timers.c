@@ -207,7 +207,8 @@ static int cancel(struct visit *visit,
 static void append_address(struct buf *to, struct value timer, bool is_stream)
 {
     const struct value handler = object_field(timer, "handler");
-    const struct text name = value_text(&handler);
+    const struct text name =
+        value_is_string(handler) ? value_text(&handler) : (struct text){"", 0};
     size_t length = name.length;
     while (!is_stream && length > 0 && name.at[length - 1] != '/') {
         length--;
@@ -307,7 +308,7 @@ static int find_timer(const struct options *options, struct chosen *out)
     object_put_adopt(&question, "unchecked", value_bool(true));
     int code = look_ask(options, question, &timers);
     if (code == CODE_OK) {
-        code = choose(options, object_field(timers, "timers"), out);
+        code = choose(options, look_list(timers, "timers"), out);
     }
     value_unref(timers);
     return code;
@@ -397,8 +398,7 @@ static void add_row(struct look_table *table, struct value timer)
 {
     struct look_row *row = look_row(table);
     const struct value late = object_field(timer, "late");
-    look_append_time(&row->cells[0],
-                     (uint64_t)value_integer(object_field(timer, "due")));
+    look_append_time(&row->cells[0], object_number(timer, "due"));
     if (value_kind(late) == VALUE_INT) {
         buf_append_text(&row->cells[0], " (overdue)");
     }
@@ -417,7 +417,7 @@ static void add_row(struct look_table *table, struct value timer)
 
 static void print_timers(struct value timers)
 {
-    const struct value list = object_field(timers, "timers");
+    const struct value list = look_list(timers, "timers");
     if (array_count(list) == 0) {
         (void)fprintf(stderr, "heddle: no timers are set\n");
         return;

@@ -69,7 +69,8 @@ static void print_change(struct value cause,
 {
     struct buf line = {0};
     const struct value address = object_field(cause, "address");
-    const struct text whole = value_text(&address);
+    const struct text whole =
+        value_is_string(address) ? value_text(&address) : (struct text){"", 0};
     const char *mark = memchr(whole.at, '#', whole.length);
     const size_t front =
         mark != NULL ? (size_t)(mark - whole.at) + 1 : whole.length;
@@ -132,7 +133,7 @@ static void print_run(struct value run, unsigned depth);
 /* `last`: the next cause is another commit's. */
 static void print_cause(struct value cause, bool last, unsigned depth)
 {
-    const struct value changes = object_field(cause, "changes");
+    const struct value changes = look_list(cause, "changes");
     const uint64_t more = object_number(cause, "more");
     struct array_iter iter = array_iter(changes);
     struct value change;
@@ -156,7 +157,7 @@ static void print_cause(struct value cause, bool last, unsigned depth)
 static void print_run(struct value run, unsigned depth)
 {
     const struct value reason = object_field(run, "reason");
-    const struct value causes = object_field(run, "causes");
+    const struct value causes = look_list(run, "causes");
     if (!value_is_absent(object_field(run, "above"))) {
         say(depth, "explained above");
     } else if (value_is_text(reason, "first")) {
@@ -327,7 +328,7 @@ static void print_advice(struct value answer, struct value why)
 static void print_why_not(struct value answer, struct value why)
 {
     struct buf line = {0};
-    const struct value reads = object_field(why, "reads");
+    const struct value reads = look_list(why, "reads");
     buf_append_text(&line, look_colour(LOOK_STRONG));
     look_append_node(&line, why, "node");
     buf_append_text(&line, look_colour(LOOK_PLAIN));

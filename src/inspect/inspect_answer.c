@@ -132,13 +132,33 @@ static void keep_visible(const struct inspect_viewer *viewer,
     object_put_adopt(object, field, kept);
 }
 
-/* The same in each object of the list at `field`, and without its processes. */
+/* Of the processes that run a piece, only with which command. */
+static void hide_processes(struct value *piece)
+{
+    const struct value list = object_field(*piece, "sessions");
+    struct value shown = value_empty_array();
+    if (!value_is_array(list)) {
+        return;
+    }
+    struct array_iter iter = array_iter(list);
+    struct value item;
+    while (array_next(&iter, &item)) {
+        const struct value command = object_field(item, "command");
+        struct value one = value_empty_object();
+        if (!value_is_absent(command)) {
+            object_put_adopt(&one, "command", value_ref(command));
+        }
+        shown = array_push_adopt(shown, one);
+    }
+    object_put_adopt(piece, "sessions", shown);
+}
+
+/* The same in each object of the list at `field`. */
 static void keep_visible_parts(const struct inspect_viewer *viewer,
                                struct value *object,
                                const char *field,
                                const char *part)
 {
-    const struct value sessions = value_text_new("sessions");
     struct value list = object_field(*object, field);
     if (viewer->sees_all || !value_is_array(list)) {
         return;
@@ -147,7 +167,8 @@ static void keep_visible_parts(const struct inspect_viewer *viewer,
     struct array_iter iter = array_iter(list);
     struct value item;
     while (array_next(&iter, &item)) {
-        struct value one = object_remove_adopt(value_ref(item), sessions);
+        struct value one = value_ref(item);
+        hide_processes(&one);
         keep_visible(viewer, &one, part);
         kept = array_push_adopt(kept, one);
     }

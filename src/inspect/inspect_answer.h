@@ -24,7 +24,8 @@
  *                     changed.
  *   inspect-answer-2  A viewer does not see what concerns documents of another
  *                     user or of a session: writes to them, nodes that ran for
- *                     them, and events of other users; nor the processes. */
+ *                     them, and events of other users; nor which processes
+ *                     there are, but for their commands. */
 
 #ifndef INSPECT_INSPECT_ANSWER_H
 #define INSPECT_INSPECT_ANSWER_H

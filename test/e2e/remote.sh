@@ -109,7 +109,7 @@ same_output() {
         return 1
     }
 }
-for command in "ps --json" "log" "log cart --limit 3 --json" "graph cart" "graph cart --mermaid" "why cart count" \
+for command in "ps" "ps --json" "log" "log cart --limit 3 --json" "graph cart" "graph cart --mermaid" "why cart count" \
     "why cart count --json" "why-not cart count" "show cart" "show cart items --at 3" "timers --json" "events" \
     "events cart --failed" "why cart nothing" "graph nothing" "show cart nothing" "log nothing"; do
     # shellcheck disable=SC2086
@@ -134,6 +134,11 @@ two_clients() {
         until_true says runner '"count":3' && until_true says watcher '3'
 }
 must "one client sees what another one does" two_clients
+run ps
+case "$out" in
+*"started by run"*) ok "ps says that a client runs the piece" ;;
+*) not_ok "ps says that a client runs the piece" "$out" ;;
+esac
 
 queued() {
     "$HEDDLE" send cart add '{"n":4}' --queue >/dev/null && until_true says runner '"count":4'
