@@ -422,6 +422,8 @@ enum err net_open(const struct net_options *options,
         .name = SUBPROTOCOL,
         .callback = net_callback,
         .rx_buffer_size = NET_RECEIVE_SIZE,
+        /* Otherwise it sends at most as many bytes at a time as it reads. */
+        .tx_packet_size = LWS_PRE + NET_PART_SIZE,
     };
     net->protocols[1] = (struct lws_protocols){
         .name = "listen",

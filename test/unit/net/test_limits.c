@@ -1,5 +1,6 @@
 /* What a stranger can make large or slow, and what the net does about it. */
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,6 +12,20 @@
 #include "net/net.h"
 
 static struct net_kit server;
+
+/* -- Counting system calls ----------------------------------------------- */
+
+static atomic_uint sends;
+
+/* In the place of the function of the C library, also for libwebsockets. */
+__attribute__((visibility("default"))) ssize_t send(int fd,
+                                                    const void *bytes,
+                                                    size_t count,
+                                                    int flags)
+{
+    atomic_fetch_add(&sends, 1);
+    return sendto(fd, bytes, count, flags, NULL, 0);
+}
 
 static void init(void)
 {
@@ -192,6 +207,37 @@ TEST(one_message_larger_than_the_queue_is_sent)
             struct buf got = {0};
             EXPECT(net_raw_read(fd, &got, "!"));
             buf_release(&got);
+        }
+        (void)close(fd);
+    }
+    net_kit_close(&server);
+}
+
+/* By default libwebsockets sends a kilobyte at a time. */
+TEST(a_large_message_leaves_in_large_parts)
+{
+    enum {
+        SIZE = 1000000,
+        SENDS_MAX = 100
+    };
+    init();
+    if (net_kit_open(&server)) {
+        const int fd = net_raw_connect(&server);
+        if (upgrade(fd)) {
+            char *text = mem_alloc(SIZE);
+            memset(text, 'x', SIZE);
+            text[SIZE - 1] = '!';
+            atomic_store(&sends, 0);
+            net_send(server.net,
+                     server.last.id,
+                     net_bytes_new(text, SIZE),
+                     NULL);
+            mem_free(text, SIZE);
+            struct buf got = {0};
+            EXPECT(net_raw_read(fd, &got, "!"));
+            buf_release(&got);
+            EXPECT(atomic_load(&sends) > 0);
+            EXPECT(atomic_load(&sends) <= SENDS_MAX);
         }
         (void)close(fd);
     }
