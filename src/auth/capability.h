@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "auth/key.h"
 #include "base/err.h"
 #include "value/value.h"
 
@@ -47,6 +48,7 @@ struct credential {
     /* A token of a service key: the ceiling is granted, whatever the access
      * document says. */
     bool grants;
+    struct public_key signer; /* of such a token: a reload can end its trust */
 
     /* The only space that it is for; "": every space. */
     char space[SPACE_NAME_BYTES_MAX + 1];

@@ -540,7 +540,9 @@ static enum err check_scope(struct value payload,
             memcpy(out->space, space.at, space.length);
         }
     }
-    out->grants = issuer == ISSUER_SERVICE;
+    out->grants =
+        issuer == ISSUER_SERVICE &&
+        key_name_read(claim_text(payload, "iss", &holder), &out->signer);
     return ERR_OK;
 }
 

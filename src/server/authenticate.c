@@ -119,20 +119,32 @@ enum err authenticate_bearer(const struct authenticator *with,
                           : refuse_nobody(detail);
 }
 
-bool authenticator_is_service(const struct authenticator *with,
-                              const struct credential *credential)
+static bool is_service_key(const struct authenticator *with,
+                           const struct public_key *key)
 {
-    struct public_key key;
-    if (!key_name_read(text_of(credential->principal), &key)) {
-        return false;
-    }
     for (size_t i = 0; i < with->service_key_count; i++) {
-        if (memcmp(key.bytes, with->service_keys[i].bytes, sizeof key.bytes) ==
-            0) {
+        if (memcmp(key->bytes,
+                   with->service_keys[i].bytes,
+                   sizeof key->bytes) == 0) {
             return true;
         }
     }
     return false;
+}
+
+bool authenticator_is_service(const struct authenticator *with,
+                              const struct credential *credential)
+{
+    struct public_key key;
+    return key_name_read(text_of(credential->principal), &key) &&
+           is_service_key(with, &key);
+}
+
+bool authenticator_still_trusts(const struct authenticator *with,
+                                const struct credential *credential)
+{
+    return with->is_insecure || !credential->grants ||
+           is_service_key(with, &credential->signer);
 }
 
 bool authenticator_may_create(const struct authenticator *with,

@@ -47,6 +47,11 @@ MUST_CHECK enum err authenticate_bearer(const struct authenticator *with,
 bool authenticator_is_service(const struct authenticator *with,
                               const struct credential *credential);
 
+/* Whether the key that signed a token which grants is still a service key;
+ * true of every other credential. */
+bool authenticator_still_trusts(const struct authenticator *with,
+                                const struct credential *credential);
+
 /* Whether it may create this space. */
 bool authenticator_may_create(const struct authenticator *with,
                               const struct credential *credential);

@@ -218,10 +218,22 @@ static void settle_spaces(struct shard *shard)
     }
 }
 
+/* After a reload, those who are no longer owners lose what they have open. */
 static void begin_turn(struct shard *shard, mono_ms now)
 {
+    const struct authenticator *with =
+        atomic_load(shard->options.authenticator);
     shard->now = now;
-    shard->authenticator = atomic_load(shard->options.authenticator);
+    if (UNLIKELY(with != shard->authenticator)) {
+        shard->authenticator = with;
+        MAP_FOREACH (&shard->spaces, slot) {
+            struct shard_space *space = slot->item;
+            if (!space->is_server) {
+                space->access_is_stale = true;
+                shard_space_touch(space);
+            }
+        }
+    }
 }
 
 static void end_turn(struct shard *shard)

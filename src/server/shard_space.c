@@ -348,10 +348,12 @@ enum capability shard_capability(const struct shard_space *space,
     if (space->is_server) {
         return CAPABILITY_READ; /* of nothing: there is no data in it */
     }
-    return access_capability(
-        &space->access,
-        authenticator_is_service(space->shard->authenticator, credential),
-        credential);
+    const struct authenticator *with = space->shard->authenticator;
+    return authenticator_still_trusts(with, credential)
+               ? access_capability(&space->access,
+                                   authenticator_is_service(with, credential),
+                                   credential)
+               : CAPABILITY_NONE;
 }
 
 void shard_space_close(struct shard_space *space)

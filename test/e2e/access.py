@@ -371,6 +371,24 @@ def sighup_reads_owners_again_and_keeps_everything_if_one_is_invalid():
             expect_equal(opened["kind"], "opened")
 
 
+@test
+def an_owner_that_a_reload_leaves_out_loses_its_open_channels():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "heddle.conf")
+        path.write_text("workers = 1\n", encoding="utf-8")
+        with realm("--config", str(path)) as one:
+            path.write_text(f"workers = 1\nowner = {one.person('ann')}\nowner = {one.person('bob')}\n", encoding="utf-8")
+            one.server.process.send_signal(signal.SIGHUP)
+            wait_for_log(one, "reloaded", 1)
+            ann, _ = one.wire("ann")
+            bob, _ = one.wire("bob")
+            path.write_text(f"workers = 1\nowner = {one.person('bob')}\n", encoding="utf-8")
+            one.server.process.send_signal(signal.SIGHUP)
+            detached = ann.expect(0, "detached")
+            expect_equal((detached["channel"], detached["code"]), (1, "ACCESS"))
+            expect_equal(code_of(commit(bob, put("of:a", 1))), "OK")
+
+
 def wait_for_log(one, words, count):
     while open(one.server.log, encoding="utf-8").read().count(words) < count:
         expect(one.server.process.poll() is None, "the server has ended")
