@@ -420,6 +420,9 @@ static enum err inspect(const struct channel *channel,
                         struct value *answer,
                         struct err_detail *detail)
 {
+    if (channel->space->is_server) {
+        return err_set(detail, ERR_NOT_FOUND, "there is no data in this space");
+    }
     const struct inspect_viewer viewer = {.principal = channel->principal};
     const struct text name = value_text(&channel->space->name);
     struct buf space = {0};
@@ -441,7 +444,7 @@ static void answer_question(struct channel *channel, struct value question)
     const struct questions_context context = {
         .identity = {channel->principal, channel->session},
         .instance = channel->instance,
-        .leases = &channel->space->leases,
+        .leases = channel->space->is_server ? NULL : &channel->space->leases,
         .holder = &channel->holder,
         .follows = &channel->follows,
         .may_write = channel->capability >= CAPABILITY_WRITE,
@@ -519,6 +522,8 @@ static void pass_message(struct channel *channel, struct message *message)
         channel_end(channel,
                     ERR_PROTOCOL,
                     "'open' names another session than 'attach'");
+    } else if (channel->space->is_server && message->kind == MESSAGE_WATCH) {
+        channel_end(channel, ERR_PROTOCOL, "there is no data in this space");
     } else if (watches_too_much(channel, message)) {
         channel_end(channel,
                     ERR_OVERLOADED,

@@ -372,6 +372,20 @@ def sighup_reads_owners_again_and_keeps_everything_if_one_is_invalid():
 
 
 @test
+def a_stranger_claims_and_watches_nothing_in_the_space_of_the_server():
+    with realm() as one:
+        wire, opened = one.wire("dan", "server:")
+        expect_equal(opened["kind"], "opened")
+        for question in ({"question": "claim", "claim": "presence"}, {"question": "claim", "claim": "session"},
+                         {"question": "inspect", "about": "log"}):
+            wire.say(1, {"kind": "ask", "id": 1, **question})
+            expect(one.folder not in str(error := wire.find(1, "answer")["error"]), f"{error} names the directory")
+        expect(not os.path.exists(os.path.join(one.data, "run")), "a stranger has written into the directory")
+        wire.send(1, "watch", targets=[{"id": "of:a"}])
+        expect_equal(wire.expect(0, "detached")["code"], "PROTOCOL")
+
+
+@test
 def an_owner_that_a_reload_leaves_out_loses_its_open_channels():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "heddle.conf")
