@@ -188,7 +188,7 @@ static int show_one(const struct options *options)
 {
     struct value answer = VALUE_NONE;
     struct value question = look_question(options, "event");
-    object_put_text(&question, "id", options->values.id);
+    object_put_text(&question, "event", options->values.id);
     int code = look_ask(options, question, &answer);
     if (code == CODE_OK) {
         code = print_event(options, object_field(answer, "event"));

@@ -567,9 +567,9 @@ static enum err answer_event(const struct asking *asking, struct value *answer)
     struct buf room = {0};
     const char *id = NULL;
     struct value event = VALUE_NONE;
-    enum err err = get_text(asking, "id", &room, &id);
+    enum err err = get_text(asking, "event", &room, &id);
     if (err == ERR_OK && id == NULL) {
-        err = bad(asking, "id", "is missing");
+        err = bad(asking, "event", "is missing");
     }
     if (err == ERR_OK) {
         err = graph_json_event(asking->graph, id, &event, asking->detail);

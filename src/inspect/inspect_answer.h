@@ -4,17 +4,20 @@
  *
  * A question has the key "question", "inspect", and
  *
- *   "about"     "pieces", "graph", "log", "show", "events", "failed", "event",
- *               "timers", "why" or "whyNot"
- *   "piece"     the address of a piece or a child, "kanban/cards/3"; of lists
- * it may be left out "node"      of "why" and "whyNot" "user"      whose run of
- * the node; left out: that of all, or any "id"        of "event" "path"      of
- * "show", an array of keys "at"        of "show", a seq; left out: the head
- *   "limit"     of "log" and "failed"
- *   "now"       of "timers", the wall clock in ms
- *   "branch"    left out: the main one
- *   "unchecked" true: a piece that does not exist has no timers, which is no
- *               error
+ *   "about"      "pieces", "graph", "log", "show", "events", "failed", "event",
+ *                "timers", "why" or "whyNot"
+ *   "piece"      the address of a piece or a child, "kanban/cards/3"; lists are
+ *                of all pieces without it
+ *   "node"       of "why" and "whyNot"
+ *   "user"       whose run of the node; left out: that of all, or any
+ *   "event"      of "event": its id
+ *   "path"       of "show": an array of keys
+ *   "at"         of "show": a seq; left out: the head
+ *   "limit"      of "log" and "failed"
+ *   "now"        of "timers": the wall clock in ms
+ *   "branch"     left out: the main one
+ *   "unchecked"  true: a piece that does not exist has no timers, which is no
+ *                error
  *
  * The answer is that of inspect/graph_json.h for lists and graphs, {"event"},
  * {"why"}, {"whyNot","piece","node","note"?}, or {"value"?,"stale":[node,...]}
