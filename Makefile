@@ -228,7 +228,7 @@ $(BUILD)/bin/steady_disk.so: $(call objects,bench/server/steady_disk.c)
 $(BUILD)/bin/server_load: $(call objects,$(filter-out $(patsubst %,bench/server/%.c,floor process steady_disk),\
         $(wildcard bench/server/*.c)) \
         $(wildcard src/base/*.c))
-	@$(LINK) -lm
+	@$(LINK) -lz -lm
 # One workload at a time, for an instruction counter.
 $(BUILD)/bin/profile: $(call objects,bench/profile.c $(SIGNALS) \
         bench/signals/ours.c bench/shapes/kit.c $(LIB_SRC))

@@ -327,6 +327,8 @@ static bool take_option(const char *option, unsigned *clients)
         load.window = (unsigned)value;
     } else if (strncmp(option, "documents", length) == 0) {
         load.documents = (unsigned)value;
+    } else if (strncmp(option, "compress", length) == 0) {
+        load.sockets.compress = value > 0;
     } else if (strncmp(option, "spaces", length) == 0) {
         load.own_spaces = value > 0;
     } else {
@@ -338,7 +340,8 @@ static bool take_option(const char *option, unsigned *clients)
 static int usage(void)
 {
     (void)fputs("usage: server_load floor|heddle PORT WORKLOAD [clients=N]"
-                " [seconds=N] [window=N] [documents=N] [spaces=1]\n",
+                " [seconds=N] [window=N] [documents=N] [spaces=1]"
+                " [compress=1]\n",
                 stderr);
     return 2;
 }

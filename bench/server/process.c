@@ -208,6 +208,11 @@ static bool accepts(uint16_t port)
     return accepted;
 }
 
+static bool is_ours(enum server_kind kind)
+{
+    return kind == SERVER_OURS || kind == SERVER_COMPRESSING;
+}
+
 static void run_server(const struct server_process *server)
 {
     char program[PROCESS_PATH + 16];
@@ -218,7 +223,7 @@ static void run_server(const struct server_process *server)
                    sizeof program,
                    "%s%s",
                    processes.programs,
-                   server->kind == SERVER_OURS ? "../heddle" : "server_floor");
+                   is_ours(server->kind) ? "../heddle" : "server_floor");
     (void)snprintf(data,
                    sizeof data,
                    "%s/data-%u",
@@ -230,12 +235,26 @@ static void run_server(const struct server_process *server)
     char dir[] = "--dir";
     char listen[] = "--listen";
     char insecure[] = "--insecure-local";
+    char set[] = "--set";
+    char compress[] = "compress=true";
     char none[] = "none";
     char sqlite[] = "sqlite";
-    char *ours[] = {program, serve, dir, data, listen, address, insecure, NULL};
+    char *ours[] = {program,
+                    serve,
+                    dir,
+                    data,
+                    listen,
+                    address,
+                    insecure,
+                    NULL,
+                    compress,
+                    NULL};
     char *floor[] = {program, port, sqlite, data, NULL};
     char *wire[] = {program, port, none, NULL};
-    char **words = server->kind == SERVER_OURS    ? ours
+    if (server->kind == SERVER_COMPRESSING) {
+        ours[7] = set;
+    }
+    char **words = is_ours(server->kind)          ? ours
                    : server->kind == SERVER_FLOOR ? floor
                                                   : wire;
     become(words, open("/dev/null", O_RDONLY), -1);
@@ -269,7 +288,7 @@ void server_start(struct server_process *server, enum server_kind kind)
         .number = ++processes.servers,
         .port = free_port(),
     };
-    if (kind == SERVER_OURS) {
+    if (is_ours(kind)) {
         char data[PROCESS_PATH];
         (void)snprintf(data,
                        sizeof data,
@@ -363,7 +382,7 @@ void load_start(struct load_process *load,
     (void)snprintf(dialect,
                    sizeof dialect,
                    "%s",
-                   server->kind == SERVER_OURS ? "heddle" : "floor");
+                   is_ours(server->kind) ? "heddle" : "floor");
     (void)snprintf(port, sizeof port, "%u", server->port);
     (void)snprintf(options, sizeof options, "%s", workload);
     char *words[WORDS_MAX] = {program, dialect, port};

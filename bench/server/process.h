@@ -24,8 +24,9 @@ enum {
 
 enum server_kind {
     SERVER_OURS,
-    SERVER_FLOOR, /* libwebsockets and SQLite */
-    SERVER_WIRE,  /* libwebsockets, no storage */
+    SERVER_COMPRESSING, /* ours, with permessage-deflate */
+    SERVER_FLOOR,       /* libwebsockets and SQLite */
+    SERVER_WIRE,        /* libwebsockets, no storage */
 };
 
 struct server_process {

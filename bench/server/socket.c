@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/check.h"
 
@@ -19,6 +20,8 @@ enum {
     READ_SIZE = 256 * 1024,
     EVENTS_MAX = 512,
     HEAD_MAX = 14, /* of a frame */
+    FRAME_FINAL = 0x80,
+    FRAME_DEFLATED = 0x40,
     OPCODE_TEXT = 1,
     OPCODE_CLOSE = 8,
     OPCODE_PING = 9,
@@ -75,6 +78,11 @@ void socket_close(struct socket *socket)
         buf_release(&socket->unread);
         buf_release(&socket->message);
         buf_release(&socket->unsent);
+        if (socket->inflater != NULL) {
+            (void)inflateEnd(socket->inflater);
+            free(socket->inflater);
+            socket->inflater = NULL;
+        }
     }
 }
 
@@ -149,7 +157,7 @@ static void send_frame(struct sockets *sockets,
         length + HEAD_MAX <= sizeof small ? small : malloc(length + HEAD_MAX);
     CHECK(frame != NULL);
     size_t head = 2;
-    frame[0] = (char)(0x80U | opcode);
+    frame[0] = (char)(FRAME_FINAL | opcode);
     if (length < 126) {
         frame[1] = (char)(0x80U | length);
     } else if (length < 65536) {
@@ -185,18 +193,20 @@ void socket_send(struct sockets *sockets,
 static void send_upgrade(struct sockets *sockets, struct socket *socket)
 {
     char text[512];
-    const int length =
-        snprintf(text,
-                 sizeof text,
-                 "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
-                 "Upgrade: websocket\r\nConnection: Upgrade\r\n"
-                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-                 "Sec-WebSocket-Version: 13\r\n%s%s%s\r\n",
-                 sockets->path,
-                 sockets->port,
-                 sockets->protocol != NULL ? "Sec-WebSocket-Protocol: " : "",
-                 sockets->protocol != NULL ? sockets->protocol : "",
-                 sockets->protocol != NULL ? "\r\n" : "");
+    const int length = snprintf(
+        text,
+        sizeof text,
+        "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
+        "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        "Sec-WebSocket-Version: 13\r\n%s%s%s%s\r\n",
+        sockets->path,
+        sockets->port,
+        sockets->compress ? "Sec-WebSocket-Extensions: permessage-deflate\r\n"
+                          : "",
+        sockets->protocol != NULL ? "Sec-WebSocket-Protocol: " : "",
+        sockets->protocol != NULL ? sockets->protocol : "",
+        sockets->protocol != NULL ? "\r\n" : "");
     socket->state = SOCKET_UPGRADING;
     want(sockets, socket, false);
     send_bytes(sockets, socket, text, (size_t)length);
@@ -220,19 +230,51 @@ static size_t take_upgrade(struct sockets *sockets,
                       bytes);
         exit(1);
     }
+    if (sockets->compress) {
+        socket->inflater = calloc(1, sizeof *socket->inflater);
+        CHECK(socket->inflater != NULL &&
+              inflateInit2(socket->inflater, -MAX_WBITS) == Z_OK);
+    }
     socket->state = SOCKET_OPEN;
     sockets->opened(socket);
     return (size_t)(end - bytes) + 4;
 }
 
-/* A message, or a part of one. */
+/* A message as it was before permessage-deflate took off its last bytes. */
+static void take_deflated(struct sockets *sockets,
+                          struct socket *socket,
+                          struct buf *message)
+{
+    static const unsigned char tail[] = {0x00, 0x00, 0xff, 0xff};
+    struct buf text = {0};
+    z_stream *stream = socket->inflater;
+    CHECK(stream != NULL);
+    buf_append(message, tail, sizeof tail);
+    stream->next_in = (unsigned char *)message->at;
+    stream->avail_in = (unsigned)message->length;
+    do {
+        stream->next_out = (unsigned char *)buf_reserve(&text, READ_SIZE);
+        stream->avail_out = READ_SIZE;
+        const int code = inflate(stream, Z_SYNC_FLUSH);
+        CHECK(code == Z_OK || code == Z_BUF_ERROR);
+        buf_advance(&text, READ_SIZE - stream->avail_out);
+    } while (stream->avail_out == 0);
+    sockets->received(socket, text.at, text.length);
+    buf_release(&text);
+}
+
+/* A frame of a message. */
 static void take_text(struct sockets *sockets,
                       struct socket *socket,
-                      bool is_last,
+                      unsigned head,
                       const char *text,
                       size_t length)
 {
-    if (is_last && socket->message.length == 0) {
+    const bool is_last = (head & FRAME_FINAL) != 0;
+    if (socket->message.length == 0) {
+        socket->is_deflated = (head & FRAME_DEFLATED) != 0;
+    }
+    if (is_last && !socket->is_deflated && socket->message.length == 0) {
         sockets->received(socket, text, length);
         return;
     }
@@ -240,7 +282,11 @@ static void take_text(struct sockets *sockets,
     if (is_last) {
         struct buf message = socket->message;
         socket->message = (struct buf){0};
-        sockets->received(socket, message.at, message.length);
+        if (socket->is_deflated) {
+            take_deflated(sockets, socket, &message);
+        } else {
+            sockets->received(socket, message.at, message.length);
+        }
         buf_release(&message);
     }
 }
@@ -272,7 +318,7 @@ static size_t take_frame(struct sockets *sockets,
     }
     const unsigned opcode = at[0] & 0x0fU;
     if (opcode <= OPCODE_TEXT) {
-        take_text(sockets, socket, (at[0] & 0x80U) != 0, bytes + head, length);
+        take_text(sockets, socket, at[0], bytes + head, length);
     } else if (opcode == OPCODE_PING) {
         send_frame(sockets, socket, OPCODE_PONG, bytes + head, length);
     } else if (opcode == OPCODE_CLOSE) {

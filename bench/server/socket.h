@@ -3,7 +3,7 @@
  *
  * Frames are masked with the key 0, so that masking costs the client nothing;
  * the server unmasks as always. The handshake's answer is not verified beyond
- * its status.
+ * its status. What is received may be compressed, what is sent is not.
  *
  *   socket-1  A socket calls back only from sockets_turn, and never after
  *             socket_close. */
@@ -27,9 +27,11 @@ enum socket_state {
 struct socket {
     int fd;
     enum socket_state state;
-    bool wants_write;   /* epoll reports it as writable */
-    struct buf unread;  /* the beginning of a frame */
-    struct buf message; /* the first frames of a message */
+    bool wants_write;            /* epoll reports it as writable */
+    struct buf unread;           /* the beginning of a frame */
+    struct buf message;          /* the first frames of a message */
+    bool is_deflated;            /* the message */
+    struct z_stream_s *inflater; /* of a compressed connection, or NULL */
     struct buf unsent;
 };
 
@@ -38,6 +40,7 @@ struct sockets {
     uint16_t port;
     const char *path;
     const char *protocol; /* subprotocol, or NULL */
+    bool compress;        /* asks for permessage-deflate */
     uint64_t bytes_received;
 
     void (*opened)(struct socket *socket);
