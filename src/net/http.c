@@ -224,6 +224,12 @@ int net_http_requested(struct net_connection *connection,
                       "the body of the request is too large");
     }
     exchange->keeps_alive = is_1_1;
+    /* When a body comes out of input that libwebsockets has kept, bytes behind
+     * it make libwebsockets free the connection twice. It is ended before the
+     * body is handled; a client that waits for each answer never gets here. */
+    if (exchange->body_expected > 0 && connection->is_pipelined) {
+        return -1;
+    }
     if (exchange->body_expected == 0) {
         return hand_over(connection);
     }
@@ -479,6 +485,10 @@ static int finish(struct net_connection *connection)
     if (!keeps) {
         return -1;
     }
+    /* 0: libwebsockets has input that it has kept, of this connection or, which
+     * cannot be told apart, of another one. */
+    connection->is_pipelined =
+        lws_service_adjust_timeout(connection->net->context, 1000, 0) == 0;
     return lws_http_transaction_completed(connection->wsi) != 0 ? -1 : 0;
 }
 

@@ -115,8 +115,9 @@ struct net_connection {
     bool ping_due : 1;
     bool is_pinged : 1; /* since it was seen last */
     bool is_compressed : 1;
-    bool is_flushing : 1; /* in net->flushing */
-    bool is_watched : 1;  /* in net->watch_fd */
+    bool is_flushing : 1;  /* in net->flushing */
+    bool is_watched : 1;   /* in net->watch_fd */
+    bool is_pipelined : 1; /* the next request may have arrived already */
 };
 
 enum net_command_kind {

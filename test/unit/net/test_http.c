@@ -235,8 +235,8 @@ TEST(a_request_behind_a_body_waits_for_the_answer)
     end();
 }
 
-/* libwebsockets cannot do better; it must not spin, either. */
-TEST(bytes_behind_a_pipelined_body_end_the_connection)
+/* libwebsockets cannot do better: it would spin, or use freed memory. */
+TEST(a_pipelined_body_ends_the_connection)
 {
     net_kit_init(&server, "127.0.0.1");
     if (begin()) {
@@ -250,7 +250,6 @@ TEST(bytes_behind_a_pipelined_body_end_the_connection)
         if (event != NULL) {
             respond(event->request, 200, "first");
             EXPECT(net_raw_read(fd, &answer, "first"));
-            (void)net_kit_next(&server, NET_KIT_REQUESTED);
             EXPECT(net_raw_read(fd, &answer, NULL));
         }
         (void)close(fd);
