@@ -29,6 +29,7 @@ same "these files are installed" "$(list "$staged")" "./usr/bin/heddle
 ./usr/lib/pkgconfig/heddle.pc
 ./usr/share/bash-completion/completions/heddle
 ./usr/share/fish/vendor_completions.d/heddle.fish
+./usr/share/man/man1/heddle-admin.1
 ./usr/share/man/man1/heddle-backup.1
 ./usr/share/man/man1/heddle-branch.1
 ./usr/share/man/man1/heddle-check.1
