@@ -158,6 +158,7 @@ wait_for "up to date" messages.txt
 printf '$ %s\n' 'HEDDLE_TOKEN=$(cat ann.txt) heddle watch shopping total > watched.txt &'
 HEDDLE_TOKEN=$(cat ann.txt) heddle watch shopping total >watched.txt 2>watching.txt &
 watcher=$!
+steps=$((steps + 1))
 wait_for 0 watched.txt
 step "heddle send shopping add '{\"name\": \"yarn\", \"price\": 4, \"qty\": 3}'" 0 '{"count":1}'
 wait_for 15 watched.txt

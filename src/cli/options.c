@@ -352,7 +352,10 @@ static void add_word(const char **list,
                      struct fault *fault)
 {
     if (*count == most) {
-        refuse(fault, "too many values from", word);
+        refuse(fault,
+               most == FACTS_MAX ? "too many facts from"
+                                 : "too many arguments from",
+               word);
         return;
     }
     list[(*count)++] = word;

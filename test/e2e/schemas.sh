@@ -160,7 +160,7 @@ completes() {
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
         _heddle && echo "${COMPREPLY[*]}"' bash "$@"
 }
-same "bash completes commands" "$(completes heddle se)" "send set"
+same "bash completes commands" "$(completes heddle se)" "serve send set"
 same "pieces" "$(completes heddle send k)" "kanban"
 same "streams" "$(completes heddle send --timeout 500 kanban c)" "clear copy"
 same "states, of a directory" "$(completes heddle set --dir heddle-data kanban n)" "name"
