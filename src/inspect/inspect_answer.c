@@ -478,8 +478,14 @@ static enum err answer_show(const struct asking *asking,
     if (address == NULL) {
         return bad(asking, "piece", "is missing");
     }
-    if (!value_is_array(path) || array_count(path) > LIMIT_PATH_SEGMENTS) {
+    if (!value_is_array(path)) {
         return bad(asking, "path", "must be an array of keys");
+    }
+    if (array_count(path) >= LIMIT_PATH_SEGMENTS) { /* beside "value" */
+        return err_set(asking->detail,
+                       ERR_LIMIT_PATH,
+                       "a path can have at most %d segments",
+                       LIMIT_PATH_SEGMENTS);
     }
     for (uint32_t i = 0; i < array_count(path); i++) {
         if (!value_is_string(array_at(path, i))) {

@@ -569,3 +569,106 @@ TEST(m17_an_update_that_fails_skips_the_frame_of_that_session_only)
                 "sync 2-3 +A@3={'value':" LINK("B") "} +B@2={'value':2}");
     hub_fixture_end(&fixture);
 }
+
+/* -- Limits: the last that is accepted, and the next --------------------- */
+
+/* "set R [...]": so many links, each with its number between the two texts. */
+static void commit_links(struct hub_fixture *fixture,
+                         const char *before,
+                         const char *behind,
+                         unsigned count)
+{
+    struct buf line = {0};
+    buf_append_text(&line, "set R [");
+    for (unsigned i = 0; i < count; i++) {
+        buf_printf(&line, "%s%s%u%s", i > 0 ? "," : "", before, i, behind);
+    }
+    buf_append_char(&line, ']');
+    commit(fixture, buf_text(&line));
+    buf_release(&line);
+}
+
+/* Installs `count` selectors with ids of their own, all of R. */
+static void select_many(struct hub_fixture *fixture,
+                        unsigned count,
+                        const char *more)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct buf text = {0};
+        buf_printf(&text, "{'id':'n%u','root':{'id':'R'},%s}", i, more);
+        raw_select(&fixture->peers[0], buf_text(&text));
+        buf_release(&text);
+        EXPECT(strstr(heard(&fixture->peers[0]), "!n") == NULL);
+    }
+}
+
+/* What the answer to one more says. */
+static const char *select_next(struct hub_fixture *fixture,
+                               const char *selector)
+{
+    raw_select(&fixture->peers[0], selector);
+    return heard(&fixture->peers[0]);
+}
+
+TEST(a_session_has_at_most_limit_reach_selectors)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    EXPECT_EQ(LIMIT_REACH_SELECTORS, 1000);
+    select_many(&fixture, LIMIT_REACH_SELECTORS, "'schema':false");
+    EXPECT_TEXT(select_next(&fixture, ROOT("x", "A")),
+                "sync 0-0 pull !x=LIMIT_REACH");
+    raw_unselect(&fixture.peers[0], "n7");
+    (void)heard(&fixture.peers[0]);
+    EXPECT_TEXT(select_next(&fixture, ROOT("x", "A")), "sync 0-0 pull +A@0=-");
+    hub_fixture_end(&fixture);
+}
+
+TEST(selectors_of_a_session_reach_at_most_limit_reach_documents)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    EXPECT_EQ(LIMIT_REACH_DOCUMENTS, 100000);
+    commit_links(&fixture, "{'/':{'link@1':{'id':'d", "'}}}", 999);
+    select_many(&fixture, LIMIT_REACH_DOCUMENTS / 1000, "'depth':1");
+    EXPECT_TEXT(select_next(&fixture, WITH("x", "A", "'depth':0")),
+                "sync 1-1 pull !x=LIMIT_REACH");
+    EXPECT_TEXT(select_next(&fixture, WITH("y", "A", "'count':100001")),
+                "sync 1-1 pull !y=LIMIT_REACH");
+    raw_unselect(&fixture.peers[0], "n7");
+    (void)heard(&fixture.peers[0]);
+    EXPECT_TEXT(select_next(&fixture, WITH("x", "A", "'count':100000")),
+                "sync 1-1 pull +A@0=-");
+    hub_fixture_end(&fixture);
+}
+
+TEST(the_depth_of_a_selector_is_at_most_limit_reach_depth)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    EXPECT_EQ(LIMIT_REACH_DEPTH, 1000);
+    EXPECT_TEXT(select_next(&fixture, WITH("x", "A", "'depth':1001")),
+                "sync 0-0 pull !x=LIMIT_REACH");
+    EXPECT_TEXT(select_next(&fixture, WITH("x", "A", "'depth':1000")),
+                "sync 0-0 pull +A@0=-");
+    hub_fixture_end(&fixture);
+}
+
+TEST(links_of_the_selectors_of_a_session_lead_to_at_most_limit_reach_places)
+{
+    struct hub_fixture fixture;
+    hub_fixture_two(&fixture);
+    EXPECT_EQ(LIMIT_REACH_PLACES, 1000000);
+    commit_links(&fixture,
+                 "{'/':{'link@1':{'id':'b','path':['value','",
+                 "']}}}",
+                 1999);
+    select_many(&fixture, LIMIT_REACH_PLACES / 2000, "'depth':1");
+    EXPECT_TEXT(select_next(&fixture, WITH("x", "A", "'depth':0")),
+                "sync 1-1 pull !x=LIMIT_REACH");
+    raw_unselect(&fixture.peers[0], "n7");
+    (void)heard(&fixture.peers[0]);
+    EXPECT_TEXT(select_next(&fixture, WITH("x", "A", "'depth':0")),
+                "sync 1-1 pull +A@0=-");
+    hub_fixture_end(&fixture);
+}
