@@ -12,9 +12,11 @@
  *
  *   live-1  Nothing happens between two calls. A step takes in commits of other
  *           processes, runs what can run, and hands this runtime's commits to
- *           the stores: per space as one group, in one SQL transaction, at the
- *           end of each pass. A confirmed commit is as durable as the options
- *           ask for.
+ *           the stores at the end of each pass: per space as one group, in one
+ *           SQL transaction. A group has at most SESSION_BATCH_MAX commits: a
+ *           longer backlog, as after waiting for the write lock, becomes
+ *           several, and a kill leaves a prefix of it. A confirmed commit is as
+ *           durable as the options ask for.
  *   live-2  A waiting or stepping process sees a commit of another process at
  *           most LIVE_POLL_MS after it has landed. Waiting costs nothing: the
  *           system reports writes to the lock file, which follow each commit

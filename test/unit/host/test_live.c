@@ -13,6 +13,7 @@
 
 #include "lib/live_kit.h"
 #include "lib/test.h"
+#include "replica/session.h"
 #include "store/observations.h"
 
 /* -- Committing ---------------------------------------------------------- */
@@ -635,17 +636,82 @@ TEST(l2_two_processes_see_each_others_commits_while_they_wait)
     site_end(&site);
 }
 
+/* The number at both documents, in one transaction. */
+static void put_both(struct live *live, int64_t number)
+{
+    struct place *places[] = {site_at(live, "a"), site_at(live, "b")};
+    struct transaction *transaction =
+        transaction_begin(&live_runtime(live)->replica, NULL);
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        EXPECT_EQ(transaction_put_adopt(transaction,
+                                        places[i],
+                                        value_int(number),
+                                        NULL),
+                  ERR_OK);
+        place_unref(places[i]);
+    }
+    EXPECT_EQ(transaction_commit(transaction, NULL), ERR_OK);
+    transaction_release(transaction);
+}
+
 /* Counts for ever. */
 _Noreturn static void count_on(struct site *site)
 {
     struct live *live = site_enter_really(site);
     for (int64_t i = 1;; i++) {
-        site_put(live, "a", i);
-        site_put(live, "b", i);
+        put_both(live, i);
         (void)live_step(live);
     }
 }
 
+/* Commits wait while another process has the write lock; here, while the host
+ * is interrupted, because then a step sends one group. */
+static void send_one_group_and_die(struct live *live, size_t left)
+{
+    live_interrupt(live);
+    (void)live_step(live);
+    EXPECT_EQ(live_outstanding(live), left);
+    live_drop(live);
+}
+
+TEST(a_kill_in_a_backlog_leaves_a_prefix_of_it_which_may_end_inside_a_step)
+{
+    struct site site;
+    site_begin(&site);
+    struct live *live = site_enter(&site);
+    site_put(live, "c", 1);
+    for (int64_t i = 1; i <= SESSION_BATCH_MAX; i++) {
+        site_put(live, "a", i);
+        site_put(live, "b", i);
+    }
+    send_one_group_and_die(live, SESSION_BATCH_MAX + 1);
+    live = site_enter(&site);
+    EXPECT_EQ(site_number(live, "c"), 1);
+    EXPECT_EQ(site_number(live, "a"), SESSION_BATCH_MAX / 2);
+    EXPECT_EQ(site_number(live, "b"), SESSION_BATCH_MAX / 2 - 1);
+    site_leave(live);
+    site_end(&site);
+}
+
+TEST(a_kill_in_a_backlog_divides_no_transaction)
+{
+    struct site site;
+    site_begin(&site);
+    struct live *live = site_enter(&site);
+    site_put(live, "c", 1);
+    for (int64_t i = 1; i <= SESSION_BATCH_MAX; i++) {
+        put_both(live, i);
+    }
+    send_one_group_and_die(live, 1);
+    live = site_enter(&site);
+    EXPECT_EQ(site_number(live, "a"), SESSION_BATCH_MAX - 1);
+    EXPECT_EQ(site_number(live, "b"), SESSION_BATCH_MAX - 1);
+    site_leave(live);
+    site_end(&site);
+}
+
+/* What must be seen together is one transaction: the commits of a step may be
+ * in two groups, as the tests above show. */
 TEST(a_process_that_is_killed_harms_nobody)
 {
     struct site site;
