@@ -2,6 +2,12 @@
 
 #include "store/schema.h"
 
+#include "store/waiting.h"
+
+/* waiting_number of waiting.c, of the row `d` of a document. */
+#define WAITING_NUMBER "(d.head_seq * 131072 + d.head_index)"
+_Static_assert(WAITING_PER_COMMIT == 131072, "as in WAITING_NUMBER");
+
 /* One entry per version, from an empty file on.
  *
  * Numbers stand for names that repeat in every row (branch, session, document),
@@ -158,16 +164,27 @@ static const char *const migrations[SCHEMA_VERSION] = {
     /* Actions have other names (digest_of_name), so nobody would ask for those
      * of before: what was remembered of them goes, and they run once. */
     "DELETE FROM image; DELETE FROM edge; DELETE FROM run; DELETE FROM action;",
+
+    /* Events in the order of sending, also if an id is used again (waiting-2 of
+     * waiting.h). */
+    "ALTER TABLE waiting ADD COLUMN number INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE waiting SET number = coalesce("
+    "  (SELECT " WAITING_NUMBER " FROM document d"
+    "   WHERE d.document = waiting.document), 0);"
+    "CREATE UNIQUE INDEX waiting_by_number ON waiting(number, document);",
 };
 
 /* What an older file that is only read lacks (SCHEMA_READABLE), or has and is
  * not to be seen: a table of the connection comes before the file's. */
 static const char *const substitutes[] = {
-    "CREATE TEMP TABLE waiting(document INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE waiting(document INTEGER PRIMARY KEY, number)",
     "CREATE TEMP TABLE timer(document INTEGER PRIMARY KEY, branch, due)",
     "CREATE TEMP TABLE action(piece, action, generation, name, scope, kind,"
     " fingerprint, sets, gates, sum);"
     "CREATE TEMP TABLE image(piece, last, first, generation, actions, data)",
+    "CREATE TEMP VIEW IF NOT EXISTS waiting AS"
+    " SELECT w.document AS document, " WAITING_NUMBER " AS number"
+    " FROM main.waiting w JOIN main.document d USING(document)",
 };
 
 static enum err read_pragma(struct database *database,

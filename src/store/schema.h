@@ -12,11 +12,11 @@
 #include "store/database.h"
 
 enum {
-    SCHEMA_VERSION = 8,
+    SCHEMA_VERSION = 9,
 
     /* Files of this version and later ones lack only tables, which would be
-     * empty: such a file can be read without a change, with empty temporary
-     * tables of the connection. */
+     * empty, and columns that are derived: such a file can be read without a
+     * change, with temporary tables and views of the connection. */
     SCHEMA_READABLE = 5,
 
     /* "Hdle": distinguishes our files from those of other programs. */

@@ -187,13 +187,15 @@ X(DOCUMENT_LIST,
   " AND op <> 'delete' ORDER BY id LIMIT ?4")
 
 /* Events that wait (waiting.h). */
-X(WAITING_INSERT, "INSERT OR IGNORE INTO waiting(document) VALUES(?1)")
+X(WAITING_INSERT,
+  "INSERT INTO waiting(document, number) VALUES(?1, ?2)"
+  " ON CONFLICT(document) DO UPDATE SET number = excluded.number")
 X(WAITING_REMOVE, "DELETE FROM waiting WHERE document = ?1")
-X(WAITING_HAS, "SELECT 1 FROM waiting WHERE document = ?1")
+X(WAITING_HAS, "SELECT number FROM waiting WHERE document = ?1")
 X(WAITING_LIST,
-  "SELECT w.document, d.scope, d.id FROM waiting w"
+  "SELECT w.number, d.scope, d.id FROM waiting w"
   " CROSS JOIN document d USING(document)"
-  " WHERE w.document > ?1 AND d.branch = ?2 ORDER BY w.document LIMIT ?3")
+  " WHERE w.number > ?1 AND d.branch = ?2 ORDER BY w.number LIMIT ?3")
 X(WAITING_STRAY,
   "SELECT document FROM (SELECT document FROM waiting"
   " UNION SELECT document FROM timer)"

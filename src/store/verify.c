@@ -316,11 +316,12 @@ static enum err check_waiting(struct verify *verify,
                                        &is_right,
                                        verify->detail);
     if (err == ERR_OK && !is_right) {
-        differs(verify,
-                waiting_is_due(document, head)
-                    ? "%s: its event is not listed as waiting"
-                    : "%s: it is listed as waiting, but holds no event",
-                name);
+        differs(
+            verify,
+            waiting_is_due(document, head)
+                ? "%s: its event is not listed as waiting, or not in its place"
+                : "%s: it is listed as waiting, but holds no event",
+            name);
         is_wrong(verify, document->number, 0);
     }
     return err;

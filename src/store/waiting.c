@@ -22,6 +22,12 @@ bool waiting_is_due(const struct document *document, struct value head)
            (!event_is_timer_id(document->id) || event_timer_due(head, &due));
 }
 
+/* waiting-2. */
+static uint64_t waiting_number(const struct document *document)
+{
+    return document->head_seq * WAITING_PER_COMMIT + document->head_index;
+}
+
 static enum err change_row(struct engine *engine,
                            enum statement statement,
                            uint64_t document,
@@ -29,6 +35,18 @@ static enum err change_row(struct engine *engine,
 {
     struct query query = query_begin(&engine->database, statement);
     query_int(&query, 1, document);
+    (void)query_step(&query);
+    return query_end(&query, detail);
+}
+
+static enum err insert_row(struct engine *engine,
+                           const struct document *document,
+                           struct err_detail *detail)
+{
+    struct query query =
+        query_begin(&engine->database, STATEMENT_WAITING_INSERT);
+    query_int(&query, 1, document->number);
+    query_int(&query, 2, waiting_number(document));
     (void)query_step(&query);
     return query_end(&query, detail);
 }
@@ -69,28 +87,27 @@ enum err waiting_apply(struct engine *engine,
     if (UNLIKELY(event_is_timer_id(document->id))) {
         return apply_timer(engine, document, head, detail);
     }
-    return change_row(engine,
-                      event_is_waiting(head) ? STATEMENT_WAITING_INSERT
-                                             : STATEMENT_WAITING_REMOVE,
-                      document->number,
-                      detail);
+    return event_is_waiting(head) ? insert_row(engine, document, detail)
+                                  : change_row(engine,
+                                               STATEMENT_WAITING_REMOVE,
+                                               document->number,
+                                               detail);
 }
 
 /* -- Checking ------------------------------------------------------------ */
 
-/* Whether there is a row, and its content; 0 for one without a time. */
+/* Whether there is a row, and its number or time. */
 static enum err read_row(struct engine *engine,
                          enum statement statement,
                          uint64_t document,
                          bool *has,
-                         uint64_t *due,
+                         uint64_t *content,
                          struct err_detail *detail)
 {
     struct query query = query_begin(&engine->database, statement);
     query_int(&query, 1, document);
     *has = query_step(&query);
-    *due =
-        *has && statement == STATEMENT_TIMER_HAS ? query_get_int(&query, 0) : 0;
+    *content = *has ? query_get_int(&query, 0) : 0;
     return query_end(&query, detail);
 }
 
@@ -103,6 +120,7 @@ enum err waiting_check(struct engine *engine,
     const bool is_timer = event_is_timer_id(document->id);
     bool waits = false;
     bool is_timed = false;
+    uint64_t number = 0;
     uint64_t time = 0;
     uint64_t due = 0;
     *out = false;
@@ -110,7 +128,7 @@ enum err waiting_check(struct engine *engine,
                             STATEMENT_WAITING_HAS,
                             document->number,
                             &waits,
-                            &time,
+                            &number,
                             detail);
     if (err == ERR_OK) {
         err = read_row(engine,
@@ -123,6 +141,7 @@ enum err waiting_check(struct engine *engine,
     if (err == ERR_OK) {
         const bool ought = waiting_is_due(document, head);
         *out = waits == (ought && !is_timer) &&
+               (!waits || number == waiting_number(document)) &&
                is_timed == (ought && is_timer) &&
                (!is_timed || (event_timer_due(head, &due) && due == time));
     }

@@ -7,8 +7,10 @@
  *              The row changes in the transaction of the commit that changes
  *              the document, and follows from the history: verify.h compares
  *              it, rebuild.h restores it.
- *   waiting-2  Numbers of documents grow, also inside a commit, so events in
- *              numeric order are in the order of sending. Timers, events with a
+ *   waiting-2  An event has the number of the write that stored it: its commit,
+ *              and its place inside the commit. So events in numeric order are
+ *              in the order of sending, and an event whose id was used before
+ *              is behind those that were sent before it. Timers, events with a
  *              due time, are listed separately, by that time: none that is not
  *              due costs anything.
  *   waiting-3  A branch has its own events: an event that was waiting at the
@@ -17,7 +19,14 @@
 #ifndef STORE_WAITING_H
 #define STORE_WAITING_H
 
+#include "base/limits.h"
 #include "store/documents.h"
+
+enum {
+    WAITING_PER_COMMIT = 131072, /* numbers (waiting-2) */
+};
+_Static_assert((int)WAITING_PER_COMMIT > (int)LIMIT_COMMIT_OPERATIONS,
+               "waiting-2");
 
 /* A write to the document has been applied. Inside the transaction. */
 MUST_CHECK enum err waiting_apply(struct engine *engine,
@@ -49,15 +58,15 @@ MUST_CHECK enum err waiting_rebuild(struct engine *engine,
 
 /* Borrowed for the call, which must not call the engine. */
 struct waiting_event {
-    uint64_t number; /* of the document */
-    struct value id; /* likewise */
+    uint64_t number; /* waiting-2; of a timer, that of its document */
+    struct value id; /* of the document */
     struct value document;
     uint64_t due; /* of a timer: when */
 };
 
 typedef void waiting_fn(void *ctx, const struct waiting_event *event);
 
-/* The waiting events without a due time on the branch, above the document
+/* The waiting events without a due time on the branch, above the number
  * `after`, at most `limit`, in order. Between engine_read_begin and _end.
  * BRANCH_UNKNOWN, faults. */
 MUST_CHECK enum err engine_waiting(struct engine *engine,

@@ -168,11 +168,16 @@ sqlite3 heddle-data/main.db 'DELETE FROM waiting'
 same "an event that is not listed is found" "$? $(cat out err | grep -c 'its event is not listed as waiting')" '1 1'
 "$HEDDLE" check --repair >/dev/null 2>&1
 check "and listed again" "$HEDDLE" check
-sqlite3 heddle-data/main.db 'INSERT INTO waiting VALUES(1), (99999)'
+sqlite3 heddle-data/main.db 'INSERT INTO waiting VALUES(1, 1), (99999, 2)'
 "$HEDDLE" check >out 2>err
 same "rows for nothing are found" "$? $(cat out err | grep -c 'listed as waiting')" '1 2'
 "$HEDDLE" check --repair >/dev/null 2>&1
 check "and removed" "$HEDDLE" check
+sqlite3 heddle-data/main.db 'UPDATE waiting SET number = number + 1'
+"$HEDDLE" check >out 2>err
+same "an event in a wrong place is found" "$? $(cat out err | grep -c 'listed as waiting, or not in its place')" '1 1'
+"$HEDDLE" check --repair >/dev/null 2>&1
+check "and put right" "$HEDDLE" check
 "$HEDDLE" run many.lua --once >/dev/null 2>&1
 same "the event is handled after that" "$("$HEDDLE" get many log)" "$(log_of 60 6 7 8)"
 

@@ -4,8 +4,9 @@
 
 # shellcheck source-path=SCRIPTDIR source=lib/tap.sh
 . "$(dirname "$0")/lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/pieces.sh
+. test/e2e/lib/pieces.sh
 
-cd "$scratch" || exit 1
 cat >counter.lua <<'LUA'
 local heddle = require("heddle")
 return heddle.pattern("counter", function(p)
@@ -69,6 +70,67 @@ try "an id that is empty" 2 '' "heddle: --id and --session must not be empty*" s
 try "another user has his own ids" 0 '{"by":5}' '' send counter add '{"by": 5}' --id pay --session me --user bob
 try "and gets the same receipt again" 0 '{"by":5}' '' send counter add '{"by": 5}' --id pay --session me --user bob
 try "another session has its own ids" 0 '{"by":5}' '' send counter add '{"by": 5}' --id pay --session you
+
+# ---- an id that is used again after a failure ----
+
+cat >shop.lua <<'LUA'
+local heddle = require("heddle")
+return heddle.pattern("shop", function(p)
+  local sold = p:state("sold", heddle.array{})
+  local open = p:state("open", false)
+  p:handler("sell", function(item)
+    if not open:get() then error("the shop is closed") end
+    sold:append(item)
+  end)
+  p:handler("unlock", function() open:set(true) end)
+  return { sold = sold }
+end)
+LUA
+
+queue() {
+    "$HEDDLE" send shop sell "$1" --queue --id "$2" --session me >/dev/null
+}
+
+has_failed() { [ "$("$HEDDLE" events shop --failed | grep -c "the shop is closed")" -eq 3 ]; }
+has_sold() { [ "$("$HEDDLE" get shop sold | tr -cd , | wc -c)" -ge 2 ]; }
+
+# use_again WHERE: while a process runs the piece, and other ones send; then in
+# the order of sending, for a process that starts later.
+use_again() {
+    start shop run shop.lua
+    until_true says shop '"sold"'
+    queue '"bread"' a
+    queue '"milk"' b
+    queue '"salt"' c
+    until_true has_failed
+    "$HEDDLE" send shop unlock 1 >/dev/null
+    queue '"salt"' c
+    queue '"bread"' a
+    queue '"milk"' b
+    until_true has_sold
+    same "$1: an id that failed is used again while the piece runs" "$("$HEDDLE" get shop sold)" '["salt","bread","milk"]'
+    queue '"bread"' a
+    same "$1: and then stands for its receipt" "$("$HEDDLE" get shop sold)" '["salt","bread","milk"]'
+    kill "$pid"
+    wait "$pid"
+    queue '"oil"' d
+    queue '"egg"' e
+    cancel=$("$HEDDLE" events shop --json | grep -o 'receipt:[A-Za-z0-9_-]*' | head -n 1)
+    "$HEDDLE" events shop --cancel "$cancel" >/dev/null
+    queue '"oil"' d
+    "$HEDDLE" run shop.lua --once >/dev/null 2>&1
+    same "$1: and a cancelled one is sent when it is sent again" "$("$HEDDLE" get shop sold)" '["salt","bread","milk","egg","oil"]'
+}
+use_again "in a directory"
+start server serve --insecure-local --listen 127.0.0.1:0 --dir served
+server=$pid
+until_true says server "serving served at "
+HEDDLE_SERVER=$(sed -n 's/^serving served at //p' server.out server.err | head -n 1)
+export HEDDLE_SERVER
+use_again "on a server"
+unset HEDDLE_SERVER
+kill "$server"
+wait "$server"
 
 # ---- what one handler may send ----
 

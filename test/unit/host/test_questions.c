@@ -438,9 +438,14 @@ static void list_all(struct store_access *store, struct buf *out)
     EXPECT_EQ(
         store->methods->waiting(store, main, 0, 10, append_event, out, NULL),
         ERR_OK);
-    EXPECT_EQ(
-        store->methods->waiting(store, main, 1, 10, append_event, out, NULL),
-        ERR_OK);
+    EXPECT_EQ(store->methods->waiting(store,
+                                      main,
+                                      WAITING_PER_COMMIT,
+                                      10,
+                                      append_event,
+                                      out,
+                                      NULL),
+              ERR_OK);
     EXPECT_EQ(store->methods->timers(store,
                                      main,
                                      (struct timer_mark){0},

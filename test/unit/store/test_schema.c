@@ -10,6 +10,7 @@
 
 #include "lib/observe_kit.h"
 #include "lib/test.h"
+#include "store/waiting.h"
 
 TEST(a01_a_new_file_has_the_tables_of_this_version_and_no_others)
 {
@@ -92,7 +93,10 @@ TEST(a02_opening_again_changes_nothing)
     kit_close(&kit);
 }
 
-#define DROP_VERSION_7 "DROP TABLE timer;"
+#define DROP_VERSION_9              \
+    "DROP INDEX waiting_by_number;" \
+    "ALTER TABLE waiting DROP COLUMN number;"
+#define DROP_VERSION_7 DROP_VERSION_9 "DROP TABLE timer;"
 #define DROP_VERSION_6 DROP_VERSION_7 "DROP TABLE waiting;"
 #define DROP_VERSION_5 DROP_VERSION_6 "DROP TABLE image;"
 #define DROP_VERSION_3                                             \
@@ -109,7 +113,7 @@ TEST(r28_a_file_of_the_second_version_gets_empty_tables_of_observations)
     struct buf before = kit_dump(&kit);
     kit_run(&kit, DROP_VERSION_3 "PRAGMA user_version = 2");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "8;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "9;");
     struct buf after = kit_dump(&kit);
     EXPECT_TEXT(buf_text(&after), buf_text(&before));
     kit_reopen(&kit);
@@ -129,7 +133,7 @@ TEST(a_file_of_an_earlier_version_forgets_its_observations_and_gets_images)
     EXPECT_LANDED(&kit, 2, "s1 4 | set B 1");
     kit_run(&kit, DROP_VERSION_5 "PRAGMA user_version = 4");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "8;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "9;");
     EXPECT_TEXT(observe_resume(&kit, "p"), "");
     observe_alone(&kit, 5, "p/a1 deep A out B debounce=5");
     observe_alone(&kit, 6, "p/a2 deep B out C");
@@ -152,7 +156,7 @@ TEST(a_file_of_the_first_version_gets_the_registry_and_keeps_what_it_has)
             "DROP TABLE schedule; DROP TABLE message; DROP TABLE thread;"
             "DROP TABLE environment;" DROP_VERSION_3 "PRAGMA user_version = 1");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "8;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "9;");
     EXPECT_TEXT(kit_sql(&kit,
                         "SELECT count(*) FROM thread JOIN environment"
                         " JOIN message JOIN schedule"),
@@ -178,7 +182,7 @@ TEST(a_file_of_the_sixth_version_keeps_its_events_and_gets_timers)
     engine_close(&reading);
     EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "6;");
     kit_reopen(&kit);
-    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "8;");
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "9;");
     EXPECT_TEXT(kit_sql(&kit, "SELECT count(*) FROM waiting"), "1;");
     EXPECT_LANDED(&kit, 2, "s1 2 | put receipt:timer:a {'event':{'due':5}}");
     EXPECT_TEXT(kit_sql(&kit, "SELECT due FROM timer"), "5;");
@@ -191,7 +195,7 @@ TEST(a_file_of_the_seventh_version_is_read_without_its_observations)
     kit_open_file(&kit, NULL);
     EXPECT_LANDED(&kit, 1, "s1 1 | set A 1");
     observe_alone(&kit, 2, "p/a1 deep A out B");
-    kit_run(&kit, "PRAGMA user_version = 7");
+    kit_run(&kit, DROP_VERSION_9 "PRAGMA user_version = 7");
     struct engine own = kit.engine;
     const struct engine_options options = {.path = kit.path, .read_only = true};
     EXPECT_INT(engine_open(&kit.engine, &options, NULL), ERR_OK);
@@ -261,6 +265,47 @@ static void file_expect_unchanged(struct file *file, enum err err)
     }
     test_release_file(before, size);
     test_release_file(after, size_after);
+}
+
+static void append_id(void *ctx, const struct waiting_event *event)
+{
+    const struct text id = value_text(&event->id);
+    buf_printf(ctx, "%.*s ", (int)id.length, id.at);
+}
+
+static void expect_order(struct engine *engine, const char *want)
+{
+    struct buf ids = {0};
+    struct value main = value_text_new("");
+    EXPECT_INT(engine_read_begin(engine, NULL), ERR_OK);
+    EXPECT_INT(engine_waiting(engine, main, 0, 10, append_id, &ids, NULL),
+               ERR_OK);
+    engine_read_end(engine);
+    EXPECT_TEXT(buf_text(&ids), want);
+    value_unref(main);
+    buf_release(&ids);
+}
+
+TEST(a_file_of_the_eighth_version_lists_its_events_in_the_order_of_sending)
+{
+    struct store_kit kit;
+    kit_open_file(&kit, NULL);
+    EXPECT_LANDED(&kit, 1, "s1 1 | put receipt:x {'event':{'n':1}}");
+    EXPECT_LANDED(&kit, 2, "s1 2 | put receipt:x {'failed':{}}");
+    EXPECT_LANDED(&kit, 3, "s1 3 | put receipt:y {'event':{'n':2}}");
+    EXPECT_LANDED(&kit, 4, "s1 4 | put receipt:x {'event':{'n':3}}");
+    kit_run(&kit, DROP_VERSION_9 "PRAGMA user_version = 8");
+    /* Read as it is. */
+    struct engine reading;
+    const struct engine_options options = {.path = kit.path, .read_only = true};
+    EXPECT_INT(engine_open(&reading, &options, NULL), ERR_OK);
+    expect_order(&reading, "receipt:y receipt:x ");
+    engine_close(&reading);
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "8;");
+    kit_reopen(&kit);
+    EXPECT_TEXT(kit_sql(&kit, "PRAGMA user_version"), "9;");
+    expect_order(&kit.engine, "receipt:y receipt:x ");
+    kit_close(&kit);
 }
 
 TEST(a_file_of_a_newer_version_is_refused_and_not_touched)
