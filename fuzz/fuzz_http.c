@@ -78,6 +78,7 @@ static void take_header(struct net_request *request, const char *line)
 {
     char **const places[] = {
         &request->if_match,
+        &request->if_none_match,
         &request->idempotency_key,
         &request->prefer,
         &request->last_event_id,
@@ -85,6 +86,7 @@ static void take_header(struct net_request *request, const char *line)
     };
     static const char *const names[] = {
         "if-match: ",
+        "if-none-match: ",
         "idempotency-key: ",
         "prefer: ",
         "last-event-id: ",
@@ -104,6 +106,7 @@ static void drop_headers(struct net_request *request)
 {
     char *const texts[] = {
         request->if_match,
+        request->if_none_match,
         request->idempotency_key,
         request->prefer,
         request->last_event_id,

@@ -116,7 +116,8 @@ static const struct command root_commands[] = {
         .name = "serve",
         .operands = "",
         .options = OPTION_DIR | OPTION_LISTEN | OPTION_CONFIG | OPTION_SET |
-                   OPTION_INSECURE_LOCAL | OPTION_RUN | OPTION_CHECK,
+                   OPTION_INSECURE_LOCAL | OPTION_ALLOW_ORIGIN | OPTION_RUN |
+                   OPTION_CHECK,
         .brief = "serve the spaces of a data directory over the network",
         .manual =
             "Makes the spaces of the directory reachable for runtimes on\n"
@@ -127,9 +128,10 @@ static const struct command root_commands[] = {
             "authentication, and the server listens on loopback only.\n"
             "A commit is acknowledged when it is on disk.\n"
             "SIGTERM and Ctrl-C answer what is in flight and end the server;\n"
-            "SIGHUP reads certificates, keys and owners again. Settings come\n"
-            "from --config, then from variables (HEDDLE_SERVE_LISTEN), then\n"
-            "from options. heddle-serve(1) lists them.\n",
+            "SIGHUP reads certificates, keys, owners and origins again.\n"
+            "Settings come from --config, then from variables\n"
+            "(HEDDLE_SERVE_LISTEN), then from options. heddle-serve(1) lists\n"
+            "them.\n",
         .example = "  $ heddle serve --insecure-local --check\n"
                    "  valid\n",
         .has_threads = true,

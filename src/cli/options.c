@@ -45,6 +45,11 @@ static const struct option_row {
      OPTION_INSECURE_LOCAL,
      0,
      "no authentication; on loopback only"},
+    {"--allow-origin",
+     "ORIGIN",
+     OPTION_ALLOW_ORIGIN,
+     0,
+     "whose web pages may use the server; may be repeated"},
     {"--run", "FILE", OPTION_RUN, 0, "also run this pattern; may be repeated"},
     {"--check", NULL, OPTION_CHECK, 0, "check the settings and exit"},
     {"--name",
@@ -384,6 +389,12 @@ static void keep_value(struct options *options,
                  fault);
     } else if (row->option == OPTION_RUN) {
         add_word(options->runs, &options->run_count, RUNS_MAX, value, fault);
+    } else if (row->option == OPTION_ALLOW_ORIGIN) {
+        add_word(options->origins,
+                 &options->origin_count,
+                 ALLOWED_ORIGINS_MAX,
+                 value,
+                 fault);
     } else if (row->option == OPTION_SET) {
         add_word(options->settings,
                  &options->setting_count,

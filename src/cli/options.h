@@ -17,7 +17,7 @@
 #include "cli/command.h"
 
 /* Options by number; a set of them has one bit per option. Free: 62, 63,
- * 81 to 89, 96 to 127. */
+ * 82 to 89, 96 to 127. */
 #define OPTION_HELP       ((option_set)1 << 0)
 #define OPTION_JSON       ((option_set)1 << 1)
 #define OPTION_VERSION    ((option_set)1 << 2)
@@ -78,6 +78,7 @@
 #define OPTION_RUN            ((option_set)1 << 58) /* many times: `runs` */
 #define OPTION_CHECK          ((option_set)1 << 59)
 #define OPTION_SET            ((option_set)1 << 80) /* `settings` */
+#define OPTION_ALLOW_ORIGIN   ((option_set)1 << 81) /* `origins` */
 
 #define OPTION_FORCE      ((option_set)1 << 90)
 #define OPTION_CAPABILITY ((option_set)1 << 91)
@@ -104,6 +105,7 @@ enum {
     FACTS_MAX = 16,
     ARGUMENTS_MAX = 64,
     RUNS_MAX = 64,
+    ALLOWED_ORIGINS_MAX = 64,
     SETTINGS_MAX = 64,
     COMMAND_NAME_SIZE = 64,
 };
@@ -154,6 +156,8 @@ struct options {
     size_t argument_count;
     const char *runs[RUNS_MAX];
     size_t run_count;
+    const char *origins[ALLOWED_ORIGINS_MAX];
+    size_t origin_count;
     const char *settings[SETTINGS_MAX]; /* NAME=VALUE each */
     size_t setting_count;
     struct operand operands[OPERANDS_MAX];

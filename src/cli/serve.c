@@ -1,7 +1,8 @@
 /* heddle serve: the spaces of a data directory, over the network.
  *
  * The main thread waits for signals; the server has threads of its own. SIGTERM
- * and SIGINT drain and end it, SIGHUP reloads certificates, keys and owners.
+ * and SIGINT drain and end it, SIGHUP reloads certificates, keys, owners and
+ * origins.
  *
  * With --run, a child process per file runs `heddle run FILE` on the same
  * directory. A process of its own, because a pattern that runs out of memory or
@@ -207,6 +208,9 @@ static enum err set_flags(const struct options *options,
     }
     if (err == ERR_OK && option_is_given(options, OPTION_INSECURE_LOCAL)) {
         err = config_set(config, "insecure-local", "true", detail);
+    }
+    for (size_t i = 0; err == ERR_OK && i < options->origin_count; i++) {
+        err = config_set(config, "allow-origin", options->origins[i], detail);
     }
     for (size_t i = 0; err == ERR_OK && i < options->run_count; i++) {
         err = config_set(config, "run", options->runs[i], detail);

@@ -189,6 +189,7 @@ static void run_on_connection(struct net_connection *connection,
     case NET_COMMAND_DIAL:
     case NET_COMMAND_STOP_LISTENING:
     case NET_COMMAND_RELOAD:
+    case NET_COMMAND_ORIGINS:
         UNREACHABLE("not a command about a connection");
     }
 }
@@ -208,6 +209,9 @@ static void drop(struct net_command *command)
         break;
     case NET_COMMAND_DIAL:
         net_call_free(command->call);
+        break;
+    case NET_COMMAND_ORIGINS:
+        net_origins_free(command->origins);
         break;
     case NET_COMMAND_RESUME:
     case NET_COMMAND_STOP_LISTENING:
@@ -229,6 +233,11 @@ static void run(struct net *net, struct net_command *command)
         break;
     case NET_COMMAND_RELOAD:
         net_tls_reload(net, command->reload);
+        break;
+    case NET_COMMAND_ORIGINS:
+        net_origins_free(net->origins);
+        net->origins = command->origins;
+        command->origins = NULL;
         break;
     case NET_COMMAND_SEND:
     case NET_COMMAND_RESPOND:

@@ -16,6 +16,7 @@
 
 enum {
     CHUNK_FRAME_MAX = 16, /* the length in hex, and two line ends */
+    ERROR_SIZE = 400,
 };
 
 /* -- Records ------------------------------------------------------------- */
@@ -29,6 +30,7 @@ void net_request_free(struct net_request *request)
     net_text_free(request->query);
     net_text_free(request->bearer);
     net_text_free(request->if_match);
+    net_text_free(request->if_none_match);
     net_text_free(request->idempotency_key);
     net_text_free(request->prefer);
     net_text_free(request->last_event_id);
@@ -44,6 +46,7 @@ void net_exchange_free(struct net_exchange *exchange)
     if (exchange != NULL) {
         net_request_free(exchange->request);
         buf_release(&exchange->body);
+        net_text_free(exchange->origin);
         mem_free(exchange, sizeof *exchange);
     }
 }
@@ -99,6 +102,7 @@ static struct net_request *read_request(struct lws *wsi,
     request->query = net_header_query(wsi);
     request->bearer = net_header_bearer(wsi);
     request->if_match = net_header_copy(wsi, WSI_TOKEN_HTTP_IF_MATCH);
+    request->if_none_match = net_header_copy(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH);
     request->idempotency_key = net_header_custom_copy(wsi, "idempotency-key:");
     request->prefer = net_header_custom_copy(wsi, "prefer:");
     request->last_event_id = net_header_custom_copy(wsi, "last-event-id:");
@@ -137,27 +141,44 @@ static bool read_length(struct lws *wsi, size_t limit, size_t *out)
     return is_valid && length <= limit;
 }
 
+/* An answer of the net itself. */
+static int answer_at_once(struct net_connection *connection,
+                          const struct net_response *with)
+{
+    struct net_answer *answer = net_answer_new(with);
+    connection->state = NET_STATE_REQUESTED;
+    net_http_respond(connection, answer);
+    net_answer_free(answer);
+    return net_http_write(connection);
+}
+
+/* The body of an error; the message can stand in JSON. */
+static void write_error(char text[ERROR_SIZE],
+                        const char *code,
+                        const char *message)
+{
+    (void)snprintf(text,
+                   ERROR_SIZE,
+                   "{\"code\":\"%s\",\"class\":\"terminal\","
+                   "\"message\":\"%s\"}\n",
+                   code,
+                   message);
+}
+
 static int refuse(struct net_connection *connection,
                   unsigned status,
                   const char *code,
                   const char *message)
 {
-    char text[256];
-    (void)snprintf(text,
-                   sizeof text,
-                   "{\"code\":\"%s\",\"class\":\"terminal\","
-                   "\"message\":\"%s\"}",
-                   code,
-                   message);
-    struct net_answer *answer = net_answer_new(&(struct net_response){
-        .status = status,
-        .content_type = "application/json",
-        .body = net_bytes_new(text, strlen(text)),
-    });
-    connection->state = NET_STATE_REQUESTED;
-    net_http_respond(connection, answer);
-    net_answer_free(answer);
-    return net_http_write(connection);
+    char text[ERROR_SIZE];
+    write_error(text, code, message);
+    return answer_at_once(connection,
+                          &(struct net_response){
+                              .status = status,
+                              .content_type = "application/json",
+                              .headers = {{"cache-control:", "no-store"}},
+                              .body = net_bytes_new(text, strlen(text)),
+                          });
 }
 
 /* net-http-2 */
@@ -209,6 +230,10 @@ int net_http_requested(struct net_connection *connection,
     exchange->is_head = strcmp(exchange->request->method, "HEAD") == 0;
     const bool is_1_1 = keeps_alive(wsi);
     exchange->is_chunked = is_1_1;
+    char why[NET_ORIGIN_SIZE];
+    if (!net_origin_admit(connection->net, wsi, &exchange->origin, why)) {
+        return refuse(connection, 403, "ACCESS", why);
+    }
     if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0) {
         return refuse(connection,
                       411,
@@ -229,6 +254,12 @@ int net_http_requested(struct net_connection *connection,
      * body is handled; a client that waits for each answer never gets here. */
     if (exchange->body_expected > 0 && connection->is_pipelined) {
         return -1;
+    }
+    if (exchange->body_expected == 0 &&
+        strcmp(exchange->request->method, "OPTIONS") == 0 &&
+        net_origin_is_preflight(wsi)) {
+        const struct net_response preflight = net_origin_preflight();
+        return answer_at_once(connection, &preflight);
     }
     if (exchange->body_expected == 0) {
         return hand_over(connection);
@@ -273,20 +304,47 @@ int net_http_body_complete(struct net_connection *connection)
     return hand_over(connection);
 }
 
+/* Answers a handshake instead of accepting it; the connection ends. */
+static int refuse_upgrade(struct lws *wsi,
+                          const char *status,
+                          const char *code,
+                          const char *message)
+{
+    char body[ERROR_SIZE];
+    unsigned char text[LWS_PRE + 2 * ERROR_SIZE];
+    write_error(body, code, message);
+    const int length = snprintf((char *)text + LWS_PRE,
+                                sizeof text - LWS_PRE,
+                                "HTTP/1.1 %s\r\n"
+                                "content-type: application/json\r\n"
+                                "content-length: %zu\r\n"
+                                "connection: close\r\n\r\n%s",
+                                status,
+                                strlen(body),
+                                body);
+    (void)lws_write(wsi, text + LWS_PRE, (size_t)length, LWS_WRITE_HTTP_FINAL);
+    return -1;
+}
+
 int net_http_confirm_upgrade(struct net *net, struct lws *wsi)
 {
     char *uri = NULL;
     int length = 0;
     const int method = lws_http_get_uri_and_method(wsi, &uri, &length);
     const char *path = net->options.socket_path;
-    if (method == LWSHUMETH_GET && (size_t)length == strlen(path) &&
-        memcmp(uri, path, strlen(path)) == 0) {
-        return 0;
+    char why[NET_ORIGIN_SIZE];
+    char *allowed = NULL;
+    if (method != LWSHUMETH_GET || (size_t)length != strlen(path) ||
+        memcmp(uri, path, strlen(path)) != 0) {
+        return refuse_upgrade(wsi,
+                              "404 Not Found",
+                              "NOT_FOUND",
+                              "there is no WebSocket at this path");
     }
-    if (lws_return_http_status(wsi, HTTP_STATUS_NOT_FOUND, NULL) != 0) {
-        return -1;
-    }
-    return lws_http_transaction_completed(wsi) != 0 ? -1 : 1;
+    const bool is_admitted = net_origin_admit(net, wsi, &allowed, why);
+    net_text_free(allowed);
+    return is_admitted ? 0
+                       : refuse_upgrade(wsi, "403 Forbidden", "ACCESS", why);
 }
 
 /* -- Responses ----------------------------------------------------------- */
@@ -369,7 +427,8 @@ struct net_answer *net_answer_new(const struct net_response *response)
 }
 
 /* What only the connection knows. */
-static void finish_header(const struct net_exchange *exchange,
+static void finish_header(const struct net *net,
+                          const struct net_exchange *exchange,
                           struct net_answer *answer)
 {
     struct buf *header = &answer->header;
@@ -381,6 +440,7 @@ static void finish_header(const struct net_exchange *exchange,
     } else if (answer->is_stream && exchange->is_chunked) {
         buf_append_text(header, "transfer-encoding: chunked\r\n");
     }
+    net_origin_headers(net, exchange->origin, header);
     buf_append_text(header,
                     exchange->keeps_alive ? "connection: keep-alive\r\n\r\n"
                                           : "connection: close\r\n\r\n");
@@ -399,7 +459,7 @@ void net_http_respond(struct net_connection *connection,
     exchange->is_chunked = exchange->is_chunked && is_stream;
     /* The length is that of the body, also where it is not sent. */
     answer->body = body;
-    finish_header(exchange, answer);
+    finish_header(connection->net, exchange, answer);
     answer->body = NULL;
     if (exchange->is_head || answer->status == 204 || answer->status == 304) {
         net_bytes_unref(body);

@@ -362,6 +362,8 @@ static void copy_options(struct net *net, const struct net_options *from)
     to->certificate = net_text_copy(from->certificate);
     to->private_key = net_text_copy(from->private_key);
     to->authority = net_text_copy(from->authority);
+    to->origins = NULL; /* net->origins has them */
+    net->origins = net_origins_new(from->origins, from->origin_count);
     to->message_bytes = or_default(from->message_bytes, 16 * MIB);
     to->request_bytes = or_default(from->request_bytes, 16 * MIB);
     to->queue_bytes = or_default(from->queue_bytes, 32 * MIB);
@@ -390,6 +392,7 @@ static void release(struct net *net)
     free_text(net->options.certificate);
     free_text(net->options.private_key);
     free_text(net->options.authority);
+    net_origins_free(net->origins);
     vec_release(&net->flushing);
     map_release(&net->by_id);
     map_release(&net->addresses);

@@ -70,6 +70,7 @@ struct net_request {
     char *query; /* percent-encoded, without '?' */
     char *bearer;
     char *if_match;
+    char *if_none_match;
     char *idempotency_key;
     char *prefer;
     char *last_event_id;
@@ -135,6 +136,12 @@ struct net_options {
     uint32_t ping_ms;      /* silence before a ping, and again before the
                               connection counts as dead; default 30 s */
     bool compress;         /* offer permessage-deflate */
+
+    /* Origins whose web pages may use this net beside its own, each
+     * "scheme://host[:port]" or "*" (net_origin_is_valid). */
+    const char *const *origins;
+    size_t origin_count;
+    bool loopback_names; /* refuse a Host that may be a stranger's name */
     const struct net_events *events;
     void *ctx;
     const struct log *log;
@@ -153,6 +160,12 @@ void net_stop_listening(struct net *net);
 
 /* Reads certificate and key again, for new connections. */
 MUST_CHECK enum err net_reload(struct net *net, struct err_detail *detail);
+
+/* Other origins, for requests from now on. */
+void net_set_origins(struct net *net, const char *const *list, size_t count);
+
+/* Whether a text can be an origin of the options. */
+bool net_origin_is_valid(const char *text);
 
 struct net_counters {
     uint64_t connections; /* open WebSockets now */

@@ -36,6 +36,7 @@ enum {
 
     NET_ADDRESS_SIZE = 48,
     NET_REASON_SIZE = 128,
+    NET_ORIGIN_SIZE = 200, /* of the sentence that refuses one */
 
     /* How long an end may take until the connection is dropped. */
     NET_END_MS = 2000,
@@ -75,6 +76,7 @@ struct net_exchange {
     bool is_head; /* the answer has no body */
     bool is_chunked;
     bool header_pending; /* of a stream: it is not a chunk */
+    char *origin;        /* whose page may read the answer; NULL: no other */
 };
 
 struct net_connection {
@@ -128,6 +130,7 @@ enum net_command_kind {
     NET_COMMAND_DIAL,
     NET_COMMAND_STOP_LISTENING,
     NET_COMMAND_RELOAD,
+    NET_COMMAND_ORIGINS,
 };
 
 struct net_reload;
@@ -142,6 +145,7 @@ struct net_command {
         struct net_answer *answer;
         struct net_call *call;
         struct net_reload *reload;
+        struct net_origins *origins;
         char *reason;
     };
 };
@@ -150,6 +154,7 @@ typedef VEC(struct net_command) net_commands;
 
 struct net {
     struct net_options options; /* with defaults; texts are owned */
+    struct net_origins *origins;
     struct lws_context *context;
     struct lws_vhost *listening;  /* NULL: none */
     struct lws_vhost *dialing[2]; /* without and with TLS; made when needed */
@@ -352,6 +357,33 @@ int net_http_write(struct net_connection *connection);
 /* The same, after what libwebsockets has kept of the last part. */
 int net_http_flush(struct net_connection *connection);
 void net_exchange_free(struct net_exchange *exchange);
+
+/* -- origin.c ------------------------------------------------------------ */
+
+struct net_origins {
+    VEC(char *) list;
+    bool has_named; /* beside "*" */
+};
+
+struct net_origins *net_origins_new(const char *const *list, size_t count);
+void net_origins_free(struct net_origins *origins);
+
+/* Whether the request may be handled. True: *allowed is the origin whose page
+ * may read the answer, new, or NULL. False: `why` is a sentence that can stand
+ * in JSON. */
+bool net_origin_admit(const struct net *net,
+                      struct lws *wsi,
+                      char **allowed,
+                      char why[NET_ORIGIN_SIZE]);
+
+/* Appends the headers of an answer that concern origins. */
+void net_origin_headers(const struct net *net,
+                        const char *allowed,
+                        struct buf *to);
+
+/* A browser asks whether a page may send a request; and the answer. */
+bool net_origin_is_preflight(struct lws *wsi);
+struct net_response net_origin_preflight(void);
 
 /* -- watch.c ------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "net/net.h"
 
 enum {
     LINE_BYTES = 4096,
@@ -21,11 +22,14 @@ enum setting_kind {
     SETTING_FLAG,
     SETTING_LISTEN,
     SETTING_OWNER,
+    SETTING_ORIGIN,
     SETTING_DURABILITY,
     SETTING_RUN,
     SETTING_LOG,
 };
 
+#define ORIGINS \
+    "* or an origin such as https://app.example.com:8443, without a path"
 #define AT(field)    (offsetof(struct config, options.field))
 #define LIMIT(field) (offsetof(struct config, options.limits.field))
 
@@ -54,6 +58,10 @@ static const struct setting {
      SETTING_OWNER,
      0,
      "did:key that owns every space; may be repeated"},
+    {"allow-origin",
+     SETTING_ORIGIN,
+     0,
+     "origin whose web pages may use the server, or *; may be repeated"},
     {"insecure-local",
      SETTING_FLAG,
      AT(is_insecure),
@@ -271,6 +279,52 @@ static enum err add_to(struct config *config,
     return ERR_OK;
 }
 
+/* Browsers leave out the port of the scheme. */
+static size_t length_without_port(const char *origin, size_t length)
+{
+    static const struct {
+        const char *scheme;
+        const char *port;
+    } rows[] = {{"http://", ":80"}, {"https://", ":443"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const size_t tail = strlen(rows[i].port);
+        if (length > tail &&
+            strncmp(origin, rows[i].scheme, strlen(rows[i].scheme)) == 0 &&
+            strncmp(origin + length - tail, rows[i].port, tail) == 0) {
+            return length - tail;
+        }
+    }
+    return length;
+}
+
+/* One or more, with blanks between them: a variable has one value. */
+static enum err add_origins(struct config *config,
+                            const char *value,
+                            struct err_detail *detail)
+{
+    struct server_options *options = &config->options;
+    const char *at = value + strspn(value, " \t");
+    enum err err =
+        *at == '\0' ? refuse(detail, "allow-origin", value, ORIGINS) : ERR_OK;
+    while (err == ERR_OK && *at != '\0') {
+        const size_t length = strcspn(at, " \t");
+        struct buf one = {0};
+        buf_append(&one, at, length_without_port(at, length));
+        err = !net_origin_is_valid(buf_text(&one))
+                  ? refuse(detail, "allow-origin", buf_text(&one), ORIGINS)
+                  : add_to(config,
+                           options->origins,
+                           &options->origin_count,
+                           ORIGINS_MAX,
+                           buf_text(&one),
+                           detail);
+        buf_release(&one);
+        at += length;
+        at += strspn(at, " \t");
+    }
+    return err;
+}
+
 static enum err set(struct config *config,
                     const struct setting *setting,
                     const char *value,
@@ -301,6 +355,8 @@ static enum err set(struct config *config,
                       OWNERS_MAX - 1,
                       value,
                       detail);
+    case SETTING_ORIGIN:
+        return add_origins(config, value, detail);
     case SETTING_RUN:
         return add_to(config,
                       config->runs,

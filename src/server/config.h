@@ -10,7 +10,7 @@
  * One setting per line; '#' begins a comment. The variable of a setting is
  * HEDDLE_SERVE_ and its name in capital letters, with '_' for '-':
  * HEDDLE_SERVE_LISTEN. A flag wins over a variable, and a variable over the
- * file.
+ * file; settings that may be repeated add up.
  *
  *   config-1  An unknown name or an invalid value is an error with the file and
  *             the line, and suggests the nearest name. Nothing is ignored. */

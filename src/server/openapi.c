@@ -114,6 +114,11 @@ static const struct {
      "If-Match",
      "The ETag of the state to change: a sequence number. *: the document must "
      "exist."},
+    {HEADER_IF_NONE_MATCH,
+     "If-None-Match",
+     "GET: the ETag of an answer that the client has; 304 if it is still the "
+     "current one. Otherwise: the ETag of a state that must not be there; * "
+     "if the document must not exist."},
     {HEADER_IDEMPOTENCY_KEY,
      "Idempotency-Key",
      "Makes requests with the same key one event."},
@@ -183,13 +188,14 @@ static const struct {
 } status_texts[] = {
     {200, "OK."},
     {202, "Stored, and not handled yet."},
+    {304, "The client has this answer: its ETag is in If-None-Match."},
     {400, "The request is malformed."},
     {401, "No identity was proven."},
     {403, "The caller lacks the right."},
     {404, "It does not exist."},
     {409, "A conflict with what is there, or with an earlier request."},
     {410, "It is gone: compacted history, or a cancelled event."},
-    {412, "The document is not in the state that If-Match names."},
+    {412, "The document is not in a state that the conditions allow."},
     {413, "A limit is exceeded."},
     {415, "The content type is not supported here."},
     {422,
@@ -217,7 +223,9 @@ static void put_status(struct value *answers,
         number[--at] = (char)('0' + rest % 10);
     }
     struct value answer = VALUE_NONE;
-    if (status < 300) {
+    if (status == 304) {
+        answer = single("description", value_text_new(about));
+    } else if (status < 300) {
         answer = single("description", value_text_new(about));
         object_put_adopt(&answer,
                          "content",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/routes_internal.h"
+#include "value/id.h"
 #include "value/object.h"
 #include "value/utf8.h"
 
@@ -44,6 +45,58 @@ void answer_json_adopt(struct route_answer *answer, struct value value)
 void answer_etag(struct route_answer *answer, uint64_t seq)
 {
     answer_header(answer, "etag:", "\"%llu\"", (unsigned long long)seq);
+}
+
+static const char *header_of(const struct route_answer *answer,
+                             const char *name)
+{
+    for (size_t i = 0; i < answer->header_count; i++) {
+        if (strcmp(answer->headers[i].name, name) == 0) {
+            return answer->headers[i].value;
+        }
+    }
+    return NULL;
+}
+
+/* The tag without its quotes. */
+static void tag_of(const struct route_answer *answer,
+                   char tag[DIGEST_TEXT_LENGTH + 1])
+{
+    const char *etag = header_of(answer, "etag:");
+    if (etag != NULL) {
+        const size_t length = strlen(etag) - 2;
+        CHECK(length <= DIGEST_TEXT_LENGTH);
+        memcpy(tag, etag + 1, length);
+        tag[length] = '\0';
+    } else {
+        digest_write(digest_of_bytes("heddle etag",
+                                     answer->body.at,
+                                     answer->body.length),
+                     tag);
+    }
+}
+
+void answer_finish_read(struct route_answer *answer, const char *if_none_match)
+{
+    char tag[DIGEST_TEXT_LENGTH + 1];
+    const char *kept = header_of(answer, "cache-control:");
+    if (answer->http_status != 200 || answer->is_stream ||
+        (kept != NULL && strcmp(kept, "no-store") == 0)) {
+        return;
+    }
+    tag_of(answer, tag);
+    if (header_of(answer, "etag:") == NULL) {
+        answer_header(answer, "etag:", "\"%s\"", tag);
+    }
+    if (kept == NULL) {
+        answer_header(answer, "cache-control:", "private, no-cache");
+    }
+    if (request_tags_have(if_none_match, tag, true) ||
+        request_list_has(if_none_match, "*")) {
+        answer->http_status = 304;
+        answer->content_type = NULL;
+        buf_clear(&answer->body);
+    }
 }
 
 void answer_encode(struct buf *to, struct text text)
@@ -196,6 +249,7 @@ void answer_error(struct route_answer *answer,
                       "%llu",
                       (unsigned long long)((retry_ms + 999) / 1000));
     }
+    answer_header(answer, "cache-control:", "no-store");
 }
 
 void route_answer_error(struct route_answer *answer,

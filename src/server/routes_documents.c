@@ -3,6 +3,8 @@
  *   route-document-1  A write with If-Match lands only on the state that the
  *                     header names: the commit has a read of the document at
  *                     the seq at which its ETag was compared.
+ *                     If-None-Match is the reverse: the state that is there at
+ *                     that seq is not one that the header names.
  *   route-document-2  A write that depends on what is there (JSON Patch, Merge
  *                     Patch) names that state in the same way, and is tried
  *                     again if it conflicts, at most ROUTE_ATTEMPTS times. */
@@ -161,12 +163,20 @@ struct document_write {
     struct path *path;
     struct value body;
     char *if_match; /* NULL: any state */
+    char *if_none_match;
     unsigned attempts;
 };
 
 static struct document_write *write_of(struct route_wait *wait)
 {
     return CONTAINER_OF(wait, struct document_write, wait);
+}
+
+static void free_text(char *text)
+{
+    if (text != NULL) {
+        mem_free(text, strlen(text) + 1);
+    }
 }
 
 static void free_write(struct route_wait *wait)
@@ -178,40 +188,47 @@ static void free_write(struct route_wait *wait)
     value_unref(write->scope_key);
     value_unref(write->body);
     path_unref(write->path);
-    if (write->if_match != NULL) {
-        mem_free(write->if_match, strlen(write->if_match) + 1);
-    }
+    free_text(write->if_match);
+    free_text(write->if_none_match);
     mem_free(write, sizeof *write);
 }
 
-/* Whether an If-Match names the state of a document. Weak tags name none. */
-static bool is_matched(const char *if_match, const struct head *head)
+/* Whether an If-Match or If-None-Match names the state of a document. */
+static bool is_named(const char *tags, const struct head *head, bool is_weak)
 {
-    char tag[32];
-    struct buf quoted = {0};
-    if (request_list_has(if_match, "*")) {
+    struct buf tag = {0};
+    if (request_list_has(tags, "*")) {
         return !value_is_absent(head->document);
     }
-    buf_printf(&quoted, "\"%llu\"", (unsigned long long)head->seq);
-    CHECK(quoted.length < sizeof tag);
-    memcpy(tag, buf_text(&quoted), quoted.length + 1);
-    buf_release(&quoted);
-    if (request_list_has(if_match, tag)) {
-        return true;
-    }
-    tag[strlen(tag) - 1] = '\0'; /* a plain number, for people */
-    return request_list_has(if_match, tag + 1);
+    buf_printf(&tag, "%llu", (unsigned long long)head->seq);
+    const bool has_it = request_tags_have(tags, buf_text(&tag), is_weak);
+    buf_release(&tag);
+    return has_it;
 }
 
-static void answer_unmatched(struct route_answer *answer,
-                             const struct head *head)
+static bool is_met(const struct document_write *write, const struct head *head)
+{
+    return (write->if_match == NULL ||
+            is_named(write->if_match, head, false)) &&
+           (write->if_none_match == NULL ||
+            !is_named(write->if_none_match, head, true));
+}
+
+static void answer_unmet(const struct document_write *write,
+                         const struct head *head,
+                         struct route_answer *answer)
 {
     struct err_detail why = {0};
     struct value extra = value_empty_object();
+    const bool is_match =
+        write->if_none_match == NULL ||
+        (write->if_match != NULL && !is_named(write->if_match, head, false));
     (void)err_set(&why,
                   ERR_CONFLICT,
-                  "the document is not in the state that If-Match names: its "
-                  "seq is %llu; read it again",
+                  is_match ? "the document is not in the state that If-Match "
+                             "names: its seq is %llu; read it again"
+                           : "the document is in a state that If-None-Match "
+                             "names: its seq is %llu; read it again",
                   (unsigned long long)head->seq);
     object_put_number(&extra, "seq", head->seq);
     answer_error(answer, &why, 412, extra, 0);
@@ -223,8 +240,9 @@ static void answer_unmatched(struct route_answer *answer,
 
 static bool needs_state(const struct document_write *write)
 {
-    return write->if_match != NULL || write->action == WRITE_JSON ||
-           write->action == WRITE_MERGE || write->action == WRITE_DELETE ||
+    return write->if_match != NULL || write->if_none_match != NULL ||
+           write->action == WRITE_JSON || write->action == WRITE_MERGE ||
+           write->action == WRITE_DELETE ||
            (write->action == WRITE_OWN && value_is_array(write->body) &&
             array_count(write->body) == 0); /* the answer has its seq */
 }
@@ -320,8 +338,8 @@ static bool answer_at_once(const struct document_write *write,
                            struct route_answer *answer)
 {
     struct err_detail why = {0};
-    if (write->if_match != NULL && !is_matched(write->if_match, head)) {
-        answer_unmatched(answer, head);
+    if (!is_met(write, head)) {
+        answer_unmet(write, head, answer);
         return true;
     }
     const bool is_delete = write->action == WRITE_DELETE;
@@ -401,7 +419,7 @@ static void answer_changed(const struct document_write *write,
                                            write->scope_key,
                                            write->target.id};
     if (read_head(write->wait.space, &address, &head, &detail) == ERR_OK) {
-        answer_unmatched(answer, &head);
+        answer_unmet(write, &head, answer);
     } else {
         answer_error(answer, &detail, 0, VALUE_NONE, 0);
     }
@@ -458,6 +476,9 @@ static const struct route_wait_methods write_methods = {
 
 static char *copy_text(const char *text)
 {
+    if (text == NULL) {
+        return NULL;
+    }
     const size_t size = strlen(text) + 1;
     char *copy = mem_alloc(size);
     memcpy(copy, text, size);
@@ -506,9 +527,8 @@ static enum err begin_write(struct route_call *call,
     write->scope_key = key;
     write->path = path;
     write->body = body;
-    write->if_match = call->request->if_match != NULL
-                          ? copy_text(call->request->if_match)
-                          : NULL;
+    write->if_match = copy_text(call->request->if_match);
+    write->if_none_match = copy_text(call->request->if_none_match);
     const enum err err = route_wait_begin(&write->wait, call);
     if (err != ERR_OK) {
         free_write(&write->wait);

@@ -71,6 +71,7 @@ enum route_request_header {
     HEADER_IDEMPOTENCY_KEY = 2,
     HEADER_PREFER = 4,
     HEADER_LAST_EVENT_ID = 8,
+    HEADER_IF_NONE_MATCH = 16,
 };
 
 enum {
@@ -190,6 +191,10 @@ MUST_CHECK enum err request_read_query(struct route_call *call);
 /* Whether a header with a list ("respond-async, wait=10") has an item. */
 bool request_list_has(const char *list, const char *item);
 
+/* Whether an If-Match or If-None-Match lists a tag, which is given without its
+ * quotes; people may leave them out, too. Weak: also W/"tag" counts. */
+bool request_tags_have(const char *list, const char *tag, bool is_weak);
+
 /* A decimal number of at most INT64_MAX. */
 bool request_read_number(const char *at, size_t length, uint64_t *out);
 
@@ -209,6 +214,10 @@ void answer_json_adopt(struct route_answer *answer, struct value value);
 
 /* "etag:" with a seq. */
 void answer_etag(struct route_answer *answer, uint64_t seq);
+
+/* Completes an answer to a GET: its ETag, a digest of the body unless the route
+ * has set one, how long it may be kept, and 304 if the client has it. */
+void answer_finish_read(struct route_answer *answer, const char *if_none_match);
 
 /* "location:" of an event. */
 void answer_location(struct route_answer *answer,

@@ -362,6 +362,29 @@ bool request_list_has(const char *list, const char *item)
     return false;
 }
 
+bool request_tags_have(const char *list, const char *tag, bool is_weak)
+{
+    const size_t length = strlen(tag);
+    while (list != NULL && *list != '\0') {
+        struct text next = first_item(list);
+        if (is_weak && next.length > 2 && memcmp(next.at, "W/", 2) == 0) {
+            next.at += 2;
+            next.length -= 2;
+        }
+        if (next.length == length + 2 && next.at[0] == '"' &&
+            next.at[length + 1] == '"') {
+            next.at++;
+            next.length = length;
+        }
+        if (next.length == length && memcmp(next.at, tag, length) == 0) {
+            return true;
+        }
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+    return false;
+}
+
 bool call_has_type(const struct route_call *call, const char *type)
 {
     if (call->request->content_type == NULL) {

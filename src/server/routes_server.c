@@ -44,6 +44,7 @@ enum err route_metrics(struct route_call *call)
     }
     call->answer->http_status = 200;
     call->answer->content_type = call->route->answer_type;
+    answer_header(call->answer, "cache-control:", "no-store");
     if (server->metrics != NULL) {
         metrics_write(server->metrics,
                       server->count != NULL ? &net : NULL,
@@ -57,6 +58,7 @@ enum err route_openapi(struct route_call *call)
     call->answer->http_status = 200;
     call->answer->content_type = ROUTE_JSON;
     routes_write_openapi(&call->answer->body);
+    answer_header(call->answer, "cache-control:", "no-cache"); /* not secret */
     return ERR_OK;
 }
 

@@ -330,6 +330,15 @@ static enum err check_settings(const struct server_options *options,
                        "a certificate needs its private key, and the other "
                        "way round");
     }
+    for (size_t i = 0; options->is_insecure && i < options->origin_count; i++) {
+        if (strcmp(options->origins[i], "*") == 0) {
+            return err_set(detail,
+                           ERR_ARGUMENT,
+                           "--insecure-local with allow-origin=*: every web "
+                           "page in a browser on this machine could read and "
+                           "write every space; name the origins");
+        }
+    }
     if (options->workers > WORKERS_MAX) {
         return err_set(detail, ERR_ARGUMENT, "at most %d workers", WORKERS_MAX);
     }
@@ -451,6 +460,9 @@ static enum err listen_on(struct server *server,
         .connections_per_address = limits.connections_per_address,
         .handshake_ms = limits.handshake_ms,
         .compress = options->compress,
+        .origins = options->origins,
+        .origin_count = options->origin_count,
+        .loopback_names = options->is_insecure,
         .events = &events,
         .ctx = server,
         .log = options->log,
@@ -611,6 +623,7 @@ enum err server_reload(struct server *server,
     if (err == ERR_OK) {
         vec_push(&server->authenticators, with);
         atomic_store(&server->authenticator, with);
+        net_set_origins(server->net, options->origins, options->origin_count);
     } else if (with != NULL) {
         free_authenticator(with);
     }

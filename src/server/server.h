@@ -32,6 +32,10 @@
 
 struct server;
 
+enum {
+    ORIGINS_MAX = 64
+};
+
 /* A zero field means the default or none. Borrowed for the call, except the
  * log. */
 struct server_options {
@@ -46,6 +50,9 @@ struct server_options {
     const char *jwks_file; /* of issuers */
     const char *owners[OWNERS_MAX];
     size_t owner_count;
+    const char *origins[ORIGINS_MAX]; /* whose web pages may use the server,
+                                         as net/net.h has them */
+    size_t origin_count;
     enum durability durability;
     unsigned workers; /* default: one per processor, at most 8 */
     uint32_t idle_ms;
@@ -79,8 +86,8 @@ struct value server_presence(const char *folder);
 uint16_t server_port(const struct server *server);
 const char *server_audience(const struct server *server);
 
-/* Reads certificate, key set and owners again. On an error everything is as it
- * was. */
+/* Reads certificate, key set, owners and origins again. On an error everything
+ * is as it was. */
 MUST_CHECK enum err server_reload(struct server *server,
                                   const struct server_options *options,
                                   struct err_detail *detail);

@@ -31,6 +31,7 @@ serve() {
 
 # ask ARGUMENT... PATH: code, body and the file headers are the answer.
 ask() {
+    : >body
     code=$(curl -s -o body -D headers -w '%{http_code}' --max-time 30 "$@")
     body=$(cat body)
 }
@@ -58,13 +59,23 @@ LUA
 # ---- documents ----
 
 serve first --insecure-local
+first=$server first_url=$url
 ask -X PUT "$url/v1/spaces/notes/docs/a%2Fb%20%C3%A9" -H "$json" -d '{"value":1}'
 same "PUT creates a space and a document" "$code $body" '200 {"seq":1}'
 same "the answer has its seq" "$(header etag)" '"1"'
 ask "$url/v1/spaces/notes/docs/a/b%20%C3%A9"
 same "an encoded slash is a part of the name" "$code $body" '200 {"value":1}'
 ask -I "$url/v1/spaces/notes/docs/a/b%20%C3%A9"
-same "HEAD has the headers" "$code $(header etag)" '200 "1"'
+same "HEAD has the headers" "$code $(header etag) $(header content-length)" '200 "1" 12'
+same "an answer is kept by its reader only, and asked for again" "$(header cache-control)" "private, no-cache"
+ask "$url/v1/spaces/notes/docs/a/b%20%C3%A9" -H 'If-None-Match: W/"1", "7"'
+same "what the client has is not sent again" "$code $(header etag) $(header cache-control)$body" '304 "1" private, no-cache'
+ask -X PUT "$url/v1/spaces/notes/docs/a%2Fb%20%C3%A9" -H 'If-None-Match: *' -H "$json" -d '{"value":2}'
+same "nor is it created again" "$code $(header etag)" '412 "1"'
+ask "$url/v1/openapi.json"
+tag=$(header etag)
+ask "$url/v1/openapi.json" -H "If-None-Match: $tag"
+same "the description has a tag, too" "$code $(header etag)" "304 $tag"
 ask "$url/v1/spaces/notes/docs/a/b%20%C3%A9?pth=/value"
 same "an unknown parameter is refused" "$code" 400
 ask "$url/v1/spaces/notes/docs/none"
@@ -120,6 +131,90 @@ ask -X DELETE "$url/v1/spaces/notes/docs/w"
 ask --max-time 2 -N "$url/v1/spaces/notes/watch?id=n&id=w" -H "Last-Event-ID: $seq"
 same "one that continues has only what is new" "$(grep -c '^event' body) $(grep '^data' body)" \
     "1 data: {\"id\":\"w\",\"seq\":$((seq + 1)),\"document\":null}"
+
+# ---- origins ----
+
+page="Origin: https://app.example.com"
+ask -X OPTIONS "$url/v1/spaces/notes/docs/n" -H "$page" -H 'Access-Control-Request-Method: PUT'
+same "by default no page of another origin may send a request" "$code $(header access-control-allow-origin)" "403 "
+ask -X PUT "$url/v1/spaces/notes/docs/n" -H "$page" -H "$json" -d '{"value":"evil"}'
+same "also one that a browser does not ask for" "$code" 403
+ask "$url/v1/spaces/notes/docs/n?path=/value" -H "Origin: $url"
+same "the server's own pages may, and nothing was written" "$code $body" "200 40"
+ask "$url/v1/spaces/notes/docs/n" -H "Host: rebound.example.com"
+same "a name that a stranger may have made is not this machine" "$code" 403
+cat >origins.conf <<'CONF'
+allow-origin = https://app.example.com:443
+allow-origin = http://localhost:3000
+CONF
+HEDDLE_SERVE_ALLOW_ORIGIN='https://one.example.com https://two.example.com' \
+    serve origins --insecure-local --dir origins --config origins.conf --allow-origin app://local
+origins=$server
+for origin in https://app.example.com http://localhost:3000 https://one.example.com https://two.example.com app://local; do
+    ask -X OPTIONS "$url/v1/spaces/notes/docs/n" -H "Origin: $origin" -H 'Access-Control-Request-Method: PUT' \
+        -H 'Access-Control-Request-Headers: content-type, if-match'
+    same "a browser may ask for $origin" "$code $(header access-control-allow-origin) $(header vary)" "204 $origin origin"
+done
+same "with these methods" "$(header access-control-allow-methods)" "GET, HEAD, POST, PUT, PATCH, DELETE"
+same "and headers" "$(header access-control-allow-headers)" \
+    "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, prefer"
+same "with credentials" "$(header access-control-allow-credentials)" true
+ask -X PUT "$url/v1/spaces/notes/docs/n" -H "$page" -H "$json" -d '{"value":1}'
+same "its page writes" "$code $(header access-control-allow-origin)" "200 https://app.example.com"
+same "and may read these headers" "$(header access-control-expose-headers)" "allow, etag, heddle-seq, location, retry-after"
+ask "$url/v1/spaces/notes/docs/n" -H "$page" -H 'If-None-Match: "1"'
+same "a 304 has them, too" "$code $(header access-control-allow-origin)" "304 https://app.example.com"
+ask "$url/v1/spaces/notes/docs/none" -H "$page"
+same "and an error" "$code $(header access-control-allow-origin)" "404 https://app.example.com"
+ask --max-time 2 -N "$url/v1/spaces/notes/watch?id=n" -H "$page"
+same "and a stream" "$(header access-control-allow-origin) $(grep -c '^event: document' body)" "https://app.example.com 1"
+for origin in https://app.example.com.evil.org http://app.example.com https://app.example.com:444 null '*'; do
+    ask "$url/v1/spaces/notes/docs/n" -H "Origin: $origin"
+    same "$origin is another one" "$code $(header access-control-allow-origin) $(header vary)" "403  origin"
+done
+# shake_hands ORIGIN: code is that of the handshake of a WebSocket.
+shake_hands() {
+    ask --max-time 1 "$url/v1/socket" -H 'Upgrade: websocket' -H 'Connection: Upgrade' -H 'Sec-WebSocket-Version: 13' \
+        -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' -H 'Sec-WebSocket-Protocol: heddle.1' "$@"
+}
+shake_hands -H "$page"
+same "a page of the origin opens a WebSocket" "$code" 101
+shake_hands -H "Origin: https://evil.example.com"
+same "and no other" "$code $body" "403 $(printf '%s%s' \
+    '{"code":"ACCESS","class":"terminal","message":"web pages of the origin '"'https://evil.example.com'"' may not use this server: ' \
+    'its operator can allow them with the setting allow-origin"}')"
+shake_hands
+same "what is not a browser does" "$code" 101
+shake_hands -H "Host: rebound.example.com"
+same "not by any name" "$code" 403
+sed -i 's/app\.example/new.example/' origins.conf
+kill -HUP "$origins"
+reloaded() {
+    ask "$url/healthz" -H "Origin: https://new.example.com"
+    [ "$code" = 200 ]
+}
+check "SIGHUP reads the origins again" until_true reloaded
+ask "$url/healthz" -H "$page"
+same "and forgets those that are gone" "$code" 403
+stop "$origins" TERM
+refuses() {
+    "$HEDDLE" serve --check --dir origins "$@" >check.out 2>&1
+    [ $? -eq 2 ]
+}
+for origin in https://app.example.com/ app.example.com '' 'https://' 'https://a b/c' 'https://a,b' null; do
+    check "'$origin' is not an origin" refuses --allow-origin "$origin"
+    check "and the sentence says what is" grep -q 'such as https://app.example.com' check.out
+done
+check "every origin is not for a server without authentication" refuses --insecure-local --allow-origin '*'
+check "the sentence says what to do" grep -q 'name the origins' check.out
+serve any --dir origins --allow-origin '*'
+ask "$url/healthz" -H "$page"
+same "every origin is allowed, without credentials" \
+    "$code $(header access-control-allow-origin) $(header access-control-allow-credentials)" "200 * "
+shake_hands -H "Origin: null"
+same "also for a WebSocket" "$code" 101
+stop "$server" TERM
+server=$first url=$first_url
 
 # ---- events ----
 

@@ -98,7 +98,7 @@ def send(one, data):
 def handshakes_that_never_end_are_closed():
     with serving("--set", "handshake-ms=300") as (server, good):
         parts = [b"", b"G", b"GET /v1/socket HTTP/1.1\r\n", HANDSHAKE[:-2], HANDSHAKE[:-1],
-                 b"POST /v1/spaces/main/docs/of:a HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"]
+                 b"POST /v1/spaces/main/docs/of:a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"]
         slow = []
         for turn in range(60):
             one = plain(server)
@@ -483,15 +483,15 @@ def more_watches_than_the_limit_close_the_channel():
 @test
 def large_requests_heads_and_addresses_are_refused():
     with serving("--set", "request-bytes=65536") as (server, good):
-        rows = [b"PUT /v1/spaces/main/docs/of:a HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 200000"
+        rows = [b"PUT /v1/spaces/main/docs/of:a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 200000"
                 b"\r\n\r\n" + b"1" * 200000,
-                b"PUT /v1/spaces/main/docs/of:a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n",
-                b"PUT /v1/spaces/main/docs/of:a HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
-                b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
-                b"GET / HTTP/1.1\r\nHost: a\r\nX-Long: " + b"b" * 200000 + b"\r\n\r\n",
+                b"PUT /v1/spaces/main/docs/of:a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+                b"PUT /v1/spaces/main/docs/of:a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -1\r\n\r\n",
+                b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+                b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: " + b"b" * 200000 + b"\r\n\r\n",
                 b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: 1\r\n" % turn for turn in range(5000)) + b"\r\n",
-                b"GET /v1/spaces/" + b"%2e%2e%2f" * 20 + b"/docs/of:a HTTP/1.1\r\nHost: a\r\n\r\n",
-                b"GET /v1/spaces/main/docs/%00%ff HTTP/1.1\r\nHost: a\r\n\r\n"]
+                b"GET /v1/spaces/" + b"%2e%2e%2f" * 20 + b"/docs/of:a HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+                b"GET /v1/spaces/main/docs/%00%ff HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"]
         for row in rows:
             one = plain(server)
             send(one, row)

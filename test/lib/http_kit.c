@@ -182,8 +182,10 @@ static void drop_request(struct net_request *request)
 const char *http_ask(struct http_kit *kit, const char *what, const char *body)
 {
     struct net_request request = {.id = ++kit->last};
+    const bool is_head = strncmp(what, "HEAD ", 5) == 0;
     /* The routes change none of them. */
     request.if_match = copy(kit->if_match);
+    request.if_none_match = copy(kit->if_none_match);
     request.idempotency_key = copy(kit->key);
     request.prefer = copy(kit->prefer);
     request.last_event_id = copy(kit->last_event_id);
@@ -197,16 +199,19 @@ const char *http_ask(struct http_kit *kit, const char *what, const char *body)
     route_answer_release(&kit->answer);
     routes_handle(&kit->context, &request, &kit->answer);
     drop(request.if_match);
+    drop(request.if_none_match);
     drop(request.idempotency_key);
     drop(request.prefer);
     drop(request.last_event_id);
     drop(request.content_type);
     drop_request(&request);
-    kit->if_match = kit->key = kit->prefer = kit->last_event_id = kit->type =
-        NULL;
+    kit->if_match = kit->if_none_match = kit->key = kit->prefer =
+        kit->last_event_id = kit->type = NULL;
     buf_clear(&kit->shown);
     if (kit->answer.is_later) {
         buf_append_text(&kit->shown, "later");
+    } else if (is_head) { /* the network leaves the body out */
+        buf_printf(&kit->shown, "%u", kit->answer.http_status);
     } else {
         show_answer(&kit->shown, &kit->answer);
     }

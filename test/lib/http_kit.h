@@ -31,6 +31,7 @@ struct http_kit {
 
     /* Headers of the next request, which clears them; NULL: not sent. */
     const char *if_match;
+    const char *if_none_match;
     const char *key;
     const char *prefer;
     const char *last_event_id;

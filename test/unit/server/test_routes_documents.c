@@ -6,6 +6,7 @@
 #include "lib/fault_vfs.h"
 #include "lib/http_kit.h"
 #include "lib/test.h"
+#include "value/id.h"
 
 static const char json_patch[] = "application/json-patch+json";
 static const char merge_patch[] = "application/merge-patch+json";
@@ -23,6 +24,8 @@ TEST(a_document_is_read_with_its_seq)
     EXPECT_TEXT(http_header(&kit, "heddle-seq:"), "2");
     EXPECT_TEXT(http_ask(&kit, "HEAD /docs/a", NULL), "200");
     EXPECT_TEXT(http_header(&kit, "etag:"), "\"1\"");
+    /* Its length is that of the answer to a GET. */
+    EXPECT_TEXT(buf_text(&kit.answer.body), "{\"value\":1}\n");
     EXPECT_TEXT(http_ask(&kit, "GET /docs/a?path=/value", NULL), "200 1");
     EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a?path=/value/x", NULL), "404 ");
     http_end(&kit);
@@ -36,7 +39,8 @@ TEST(a_document_is_read_as_it_was)
     kit_commit(&kit.store, "s1 2 | set a 2");
     kit_commit(&kit.store, "s1 3 | delete a");
     EXPECT_TEXT(http_ask(&kit, "GET /docs/a?at=1", NULL), "200 {'value':1}");
-    EXPECT_TEXT(http_header(&kit, "etag:"), "");
+    /* Not the seq of a state that a write could name. */
+    EXPECT_EQ(strlen(http_header(&kit, "etag:")), DIGEST_TEXT_LENGTH + 2);
     EXPECT_TEXT(http_header(&kit, "heddle-seq:"), "1");
     EXPECT_TEXT(http_ask(&kit, "GET /docs/a?at=2&path=/value", NULL), "200 2");
     EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a?at=3", NULL), "404 ");
@@ -44,6 +48,92 @@ TEST(a_document_is_read_as_it_was)
     EXPECT_TEXT(http_header(&kit, "etag:"), "\"3\"");
     EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a?at=4", NULL),
                     "410 {'code':'SEQUENCE'");
+    http_end(&kit);
+}
+
+TEST(a_state_that_the_client_has_is_not_sent_again)
+{
+    static const char *const tags[] = {
+        "\"2\"",
+        "W/\"2\"",
+        "2",
+        "*",
+        "\"1\", \"2\"",
+        "W/\"0\" ,W/\"2\"",
+    };
+    static const char *const others[] = {
+        "\"1\"",
+        "\"22\"",
+        "w/\"2\"",
+        "\"2",
+        "2\"",
+        "",
+        ",",
+        "W/",
+        "\"",
+    };
+    struct http_kit kit;
+    http_begin(&kit, false);
+    kit_commit(&kit.store, "s1 1 | set a 1");
+    kit_commit(&kit.store, "s1 2 | set a 2");
+    for (size_t i = 0; i < COUNT_OF(tags); i++) {
+        kit.if_none_match = tags[i];
+        if (!EXPECT_TEXT(http_ask(&kit, "GET /docs/a", NULL), "304")) {
+            (void)test_fail(__FILE__, __LINE__, "%s", tags[i]);
+        }
+        EXPECT_TEXT(http_header(&kit, "etag:"), "\"2\"");
+        EXPECT_TEXT(http_header(&kit, "heddle-seq:"), "2");
+        EXPECT_TEXT(http_header(&kit, "cache-control:"), "private, no-cache");
+        EXPECT(kit.answer.content_type == NULL);
+        kit.if_none_match = tags[i];
+        EXPECT_TEXT(http_ask(&kit, "HEAD /docs/a?path=/value", NULL), "304");
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        kit.if_none_match = others[i];
+        if (!EXPECT_TEXT(http_ask(&kit, "GET /docs/a", NULL),
+                         "200 {'value':2}")) {
+            (void)test_fail(__FILE__, __LINE__, "%s", others[i]);
+        }
+        EXPECT_TEXT(http_header(&kit, "cache-control:"), "private, no-cache");
+    }
+    kit.if_none_match = "*";
+    EXPECT_CONTAINS(http_ask(&kit, "GET /docs/none", NULL), "404 ");
+    EXPECT_TEXT(http_header(&kit, "cache-control:"), "no-store");
+    http_as(&kit, "eve", "");
+    kit.if_none_match = "*";
+    EXPECT_CONTAINS(http_ask(&kit, "GET /docs/a", NULL), "403 ");
+    http_end(&kit);
+}
+
+TEST(other_reads_have_a_tag_of_their_content)
+{
+    static const char *const reads[] = {
+        "GET /docs/a?at=1",
+        "GET /pieces",
+        "GET /./v1/openapi.json",
+        "GET /./v1/spaces/space",
+    };
+    struct http_kit kit;
+    http_begin(&kit, false);
+    kit_commit(&kit.store, "s1 1 | set a 1");
+    for (size_t i = 0; i < COUNT_OF(reads); i++) {
+        char tag[80];
+        EXPECT_CONTAINS(http_ask(&kit, reads[i], NULL), "200 ");
+        (void)snprintf(tag, sizeof tag, "%s", http_header(&kit, "etag:"));
+        EXPECT_EQ(strlen(tag), DIGEST_TEXT_LENGTH + 2);
+        kit.if_none_match = tag;
+        EXPECT_TEXT(http_ask(&kit, reads[i], NULL), "304");
+        EXPECT_TEXT(http_header(&kit, "etag:"), tag);
+    }
+    char before[80];
+    (void)http_ask(&kit, "GET /./v1/spaces/space", NULL);
+    (void)snprintf(before, sizeof before, "%s", http_header(&kit, "etag:"));
+    kit_commit(&kit.store, "s1 2 | set a 2");
+    kit.if_none_match = before;
+    EXPECT_CONTAINS(http_ask(&kit, "GET /./v1/spaces/space", NULL), "200 ");
+    EXPECT_CONTAINS(http_ask(&kit, "GET /./healthz", NULL), "200 ");
+    EXPECT_TEXT(http_header(&kit, "etag:"), "");
+    EXPECT_TEXT(http_header(&kit, "cache-control:"), "no-store");
     http_end(&kit);
 }
 
@@ -185,6 +275,34 @@ TEST(if_match_names_the_state_that_is_changed)
     kit.type = merge_patch;
     EXPECT_CONTAINS(http_ask(&kit, "PATCH /docs/a", "{'value':7}"), "200 ");
     EXPECT_TEXT(kit_read(&kit.store, "a"), "{'value':7}");
+    http_end(&kit);
+}
+
+TEST(if_none_match_names_states_that_are_not_changed)
+{
+    struct http_kit kit;
+    http_begin(&kit, false);
+    kit.if_none_match = "*";
+    EXPECT_TEXT(http_ask(&kit, "PUT /docs/a", "{'value':1}"), "200 {'seq':1}");
+    kit.if_none_match = "*";
+    EXPECT_CONTAINS(http_ask(&kit, "PUT /docs/a", "{'value':2}"),
+                    "412 {'code':'CONFLICT','class':'retry','message':'the "
+                    "document is in a state that If-None-Match names: its seq "
+                    "is 1");
+    kit.if_none_match = "W/\"1\"";
+    EXPECT_CONTAINS(http_ask(&kit, "DELETE /docs/a", NULL), "412 ");
+    kit.if_none_match = "\"7\"";
+    EXPECT_TEXT(http_ask(&kit, "PUT /docs/a", "{'value':3}"), "200 {'seq':2}");
+    /* Two that create it at the same time: one lands, the other is told. */
+    hub_group_begin(&kit.hub);
+    kit.if_none_match = "*";
+    EXPECT_TEXT(http_ask(&kit, "PUT /docs/b", "{'value':1}"), "later");
+    kit.if_none_match = "*";
+    EXPECT_TEXT(http_ask(&kit, "PUT /docs/b", "{'value':2}"), "later");
+    hub_group_end(&kit.hub);
+    EXPECT_CONTAINS(http_step(&kit, 0), "#5 200 {'seq':3}");
+    EXPECT_CONTAINS(buf_text(&kit.delivered), "#6 412 ");
+    EXPECT_TEXT(http_ask(&kit, "GET /docs/b", NULL), "200 {'value':1}");
     http_end(&kit);
 }
 

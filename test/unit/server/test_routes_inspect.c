@@ -24,7 +24,14 @@ TEST(the_result_of_a_piece_has_its_links_resolved)
     sell(&kit, "5");
     EXPECT_TEXT(http_ask(&kit, "GET /pieces/cart", NULL), "200 {'count':1}");
     const uint64_t then = kit.store.engine.seq;
+    char tag[80];
+    (void)snprintf(tag, sizeof tag, "%s", http_header(&kit, "etag:"));
+    kit_commit(&kit.store, "s1 1 | set other 1"); /* not part of the result */
+    kit.if_none_match = tag;
+    EXPECT_TEXT(http_ask(&kit, "GET /pieces/cart", NULL), "304");
     sell(&kit, "6");
+    kit.if_none_match = tag;
+    EXPECT_TEXT(http_ask(&kit, "GET /pieces/cart", NULL), "200 {'count':2}");
     EXPECT_TEXT(http_ask(&kit, "GET /pieces/cart?path=/count", NULL), "200 2");
     EXPECT(strcmp(http_header(&kit, "heddle-seq:"), "") != 0);
     (void)snprintf(what,
